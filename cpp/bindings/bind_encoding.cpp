@@ -1,0 +1,51 @@
+#include <stdexcept>
+#include <string>
+
+#include "bindings.hpp"
+#include "gsr/encoding.hpp"
+#include "gsr/evaluate.hpp"
+
+namespace gsr::bindings {
+namespace {
+
+// Values of several basis functions, one column each, over rows of X; not finite where undefined.
+py::array_t<double> evaluate_bases(const Table& table, const std::vector<IntegerMatrix>& matrices,
+                                   const Table2D& x) {
+  const Dataset data{columns_from(x)};
+  std::vector<Basis> bases;
+  for (const IntegerMatrix& matrix : matrices)
+    bases.push_back(from_matrix(matrix, table, data.n_features()));
+
+  const Index n = data.n_rows();
+  Evaluator evaluator(data, table, std::size_t{1} << 28);
+  py::array_t<double, py::array::f_style> out({n, static_cast<Index>(bases.size())});
+  Buffer column(static_cast<std::size_t>(padded(n)));
+  for (std::size_t j = 0; j < bases.size(); ++j) {
+    evaluator.evaluate(bases[j], column.data());
+    std::copy_n(column.data(), n, out.mutable_data(0, static_cast<Index>(j)));
+  }
+  return out;
+}
+
+}  // namespace
+
+void bind_encoding(py::module_& m) {
+  m.attr("MAX_ROWS") = kMaxRows;
+  m.attr("MAX_VARIABLES") = kMaxVariables;
+  m.def("evaluate_bases", &evaluate_bases, py::arg("table"), py::arg("matrices"), py::arg("x"));
+  m.def(
+      "canonical",
+      [](const Table& table, const IntegerMatrix& matrix, int n_features) {
+        const Basis basis = canonical(from_matrix(matrix, table, n_features), table);
+        return matrix[0].size() == 1 ? to_target_matrix(basis) : to_matrix(basis);
+      },
+      py::arg("table"), py::arg("matrix"), py::arg("n_features"));
+  m.def(
+      "complexity",
+      [](const Table& table, const IntegerMatrix& matrix, int n_features) {
+        return complexity(from_matrix(matrix, table, n_features), table);
+      },
+      py::arg("table"), py::arg("matrix"), py::arg("n_features"));
+}
+
+}  // namespace gsr::bindings
