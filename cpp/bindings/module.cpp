@@ -16,7 +16,7 @@ PYBIND11_MODULE(GSR_MODULE, m) {
   m.def("instruction_set", &gsr::vector_math::instruction_set);
   b::bind_library(m);
   b::bind_encoding(m);
-  // b::bind_admm(m);
-  // b::bind_evolution(m);
-  // b::bind_bench(m);
+  b::bind_admm(m);
+  b::bind_evolution(m);
+  b::bind_bench(m);
 }

@@ -1,0 +1,98 @@
+#include <memory>
+#include <string>
+
+#include "bindings.hpp"
+#include "gsr/evolution.hpp"
+
+namespace gsr::bindings {
+namespace {
+
+std::unique_ptr<Evolution> make_evolution(const Table2D& x, const Array& y, const Table& table,
+                                          const Table& target_table, const Settings& settings) {
+  const Index n = x.shape(0);
+  Columns target(n, 1);
+  std::copy_n(y.data(), n, target[0]);
+  return std::make_unique<Evolution>(
+      Problem{Dataset{columns_from(x)}, Dataset{std::move(target)}, table, target_table, settings});
+}
+
+std::vector<IntegerMatrix> matrices(const std::vector<Basis>& bases,
+                                    IntegerMatrix (*convert)(const Basis&)) {
+  std::vector<IntegerMatrix> out;
+  for (const Basis& basis : bases) out.push_back(convert(basis));
+  return out;
+}
+
+void bind_settings(py::module_& m) {
+  py::enum_<SolverKind>(m, "SolverKind")
+      .value("well_posed", SolverKind::well_posed)
+      .value("printed", SolverKind::printed);
+  py::class_<Settings>(m, "Settings")
+      .def(py::init<>())
+      .def_readwrite("population_size", &Settings::population_size)
+      .def_readwrite("n_survivors", &Settings::n_survivors)
+      .def_readwrite("p_crossover", &Settings::p_crossover)
+      .def_readwrite("p_mutation", &Settings::p_mutation)
+      .def_readwrite("n_mutated", &Settings::n_mutated)
+      .def_readwrite("n_phi", &Settings::n_phi)
+      .def_readwrite("n_psi", &Settings::n_psi)
+      .def_readwrite("min_factors", &Settings::min_factors)
+      .def_readwrite("max_factors", &Settings::max_factors)
+      .def_readwrite("n_target_factors", &Settings::n_target_factors)
+      .def_readwrite("min_multiplicity", &Settings::min_multiplicity)
+      .def_readwrite("max_multiplicity", &Settings::max_multiplicity)
+      .def_readwrite("transform_target", &Settings::transform_target)
+      .def_readwrite("solver", &Settings::solver)
+      .def_readwrite("admm", &Settings::admm)
+      .def_readwrite("epsilon", &Settings::epsilon)
+      .def_readwrite("relax_factor", &Settings::relax_factor)
+      .def_readwrite("relax_interval", &Settings::relax_interval)
+      .def_readwrite("max_generations", &Settings::max_generations)
+      .def_readwrite("sublibraries", &Settings::sublibraries)
+      .def_readwrite("cycle_full", &Settings::cycle_full)
+      .def_readwrite("cycle_polynomial", &Settings::cycle_polynomial)
+      .def_readwrite("cycle_trigonometric", &Settings::cycle_trigonometric)
+      .def_readwrite("late_after", &Settings::late_after)
+      .def_readwrite("late_stage", &Settings::late_stage)
+      .def_readwrite("target_stage", &Settings::target_stage)
+      .def_readwrite("seed", &Settings::seed)
+      .def_readwrite("n_threads", &Settings::n_threads)
+      .def_readwrite("max_bytes", &Settings::max_bytes);
+}
+
+void bind_law(py::module_& m) {
+  py::class_<Law>(m, "Law")
+      .def_property_readonly("phi", [](const Law& law) { return matrices(law.phi, to_matrix); })
+      .def_property_readonly("psi",
+                             [](const Law& law) { return matrices(law.psi, to_target_matrix); })
+      .def_readonly("alpha", &Law::alpha)
+      .def_readonly("beta", &Law::beta)
+      .def_readonly("complexity", &Law::complexity)
+      .def_readonly("transformed_error", &Law::transformed_error)
+      .def_readonly("rmse", &Law::rmse)
+      .def_readonly("exact", &Law::exact)
+      .def_readonly("bits", &Law::bits);
+}
+
+}  // namespace
+
+void bind_evolution(py::module_& m) {
+  bind_settings(m);
+  bind_law(m);
+  py::class_<Evolution>(m, "Evolution")
+      .def(py::init(&make_evolution), py::arg("x"), py::arg("y"), py::arg("table"),
+           py::arg("target_table"), py::arg("settings"))
+      .def(
+          "run", [](Evolution& e, double seconds) { return std::string(name(e.run(seconds))); },
+          py::arg("seconds"), py::call_guard<py::gil_scoped_release>())
+      .def("front", [](const Evolution& e) { return e.archive().front(); })
+      .def_property_readonly("generation", &Evolution::generation)
+      .def_property_readonly("evaluations", &Evolution::evaluations)
+      .def_property_readonly("epsilon", &Evolution::epsilon)
+      .def_property_readonly("status",
+                             [](const Evolution& e) { return std::string(name(e.status())); })
+      .def_property_readonly("best_rmse",
+                             [](const Evolution& e) { return e.archive().best_rmse(); });
+}
+
+}  // namespace gsr::bindings

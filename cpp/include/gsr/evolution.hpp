@@ -1,0 +1,60 @@
+// Genetic programming (Algorithm 2).
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "gsr/archive.hpp"
+#include "gsr/fitness.hpp"
+#include "gsr/thread_pool.hpp"
+#include "gsr/variation.hpp"
+
+namespace gsr {
+
+class Evolution {
+ public:
+  enum class Status { running, exact, threshold, max_generations };
+
+  explicit Evolution(Problem problem);
+
+  // Generations until the search is done or the time is used up.
+  Status run(double seconds);
+
+  int generation() const { return generation_; }
+  long evaluations() const { return evaluations_; }
+  Status status() const { return status_; }
+  const Archive& archive() const { return archive_; }
+  const Problem& problem() const { return *problem_; }
+  const std::vector<Individual>& population() const { return population_; }
+  // The error threshold at the current generation.
+  double epsilon() const;
+
+ private:
+  struct Birth {
+    Individual individual;
+    std::vector<Law> laws;
+  };
+
+  void step();
+  void breed(int first, const Sublibrary& sublibrary);
+  void bear(IndividualSolver& solver, const Sublibrary& sublibrary, int index, Birth& birth) const;
+  void select_survivors();
+  void archive_births(int first);
+  Status check() const;
+  double bound() const;
+
+  std::unique_ptr<const Problem> problem_;
+  std::vector<std::unique_ptr<IndividualSolver>> solvers_;
+  ThreadPool pool_;
+  std::vector<Individual> population_;  // survivors first
+  std::vector<Birth> births_;
+  Archive archive_;
+  int generation_ = -1;  // none yet
+  long evaluations_ = 0;
+  Status status_ = Status::running;
+};
+
+const char* name(Evolution::Status status);
+
+}  // namespace gsr

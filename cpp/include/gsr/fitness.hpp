@@ -1,0 +1,109 @@
+// Coefficients and fitness of an individual: its columns are reduced to a few coordinates, the
+// constrained lasso picks a support, least squares refits it.
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "gsr/admm.hpp"
+#include "gsr/archive.hpp"
+#include "gsr/evaluate.hpp"
+#include "gsr/law.hpp"
+#include "gsr/least_squares.hpp"
+#include "gsr/reduced.hpp"
+#include "gsr/settings.hpp"
+
+namespace gsr {
+
+// What a search is about: data, mapping tables and settings, shared by all threads.
+struct Problem {
+  Dataset x;
+  Dataset y;  // the target as a data set of one variable
+  Table table;
+  Table target_table;
+  Settings settings;
+};
+
+// Two sets of basis functions (paper, Section 3.3.2).
+struct Individual {
+  std::vector<Basis> phi;
+  std::vector<Basis> psi;
+  double fitness = std::numeric_limits<double>::infinity();
+};
+
+// A set of basis functions in the making, with their values: functions that are undefined on the
+// data, constant, or equal up to a factor to one already in the set are refused.
+class BasisSet {
+ public:
+  BasisSet(const Dataset& data, const Table& table, int capacity, std::size_t max_bytes);
+
+  void clear() { size_ = 0; }
+  bool add(const Basis& basis);
+
+  int size() const { return size_; }
+  int capacity() const { return capacity_; }
+  bool full() const { return size_ == capacity_; }
+  const Basis& basis(int j) const { return bases_[static_cast<std::size_t>(j)]; }
+  int cost(int j) const { return costs_[static_cast<std::size_t>(j)]; }
+  const double* values(int j) const { return values_[j]; }
+
+ private:
+  bool is_duplicate(double print) const;
+
+  Evaluator evaluator_;
+  const Table& table_;
+  int capacity_;
+  int size_ = 0;
+  Columns values_;
+  Buffer weights_;  // a fixed direction: equal columns have equal projections on it
+  std::vector<Basis> bases_;
+  std::vector<int> costs_;
+  std::vector<double> prints_;
+};
+
+// Everything that one thread needs to solve individuals.
+class IndividualSolver {
+ public:
+  IndividualSolver(const Problem& problem, std::size_t max_bytes);
+
+  BasisSet& phi() { return phi_; }
+  BasisSet& psi() { return psi_; }
+
+  // Solves the individual whose basis functions are in phi() and psi() and returns its fitness.
+  // Laws that the archive would take are appended to `laws`. An individual whose error cannot fall
+  // below `bound` is not solved further: it would not survive.
+  double solve(double bound, const Archive& archive, std::vector<Law>& laws);
+
+ private:
+  double solve_printed(const Archive& archive, std::vector<Law>& laws);
+  void reduce();
+  void order_by_cost();
+  void take_all_columns();
+  void select_by_lasso();
+  bool is_exact() const;
+  void eliminate_while_exact();
+  std::size_t cheapest_to_remove();
+  void remove_from_subset(std::size_t position);
+  void collect_path(const Archive& archive, std::vector<Law>& laws);
+  double collect_exact(std::vector<Law>& laws);
+  Law make_law();
+  std::vector<double> tolerances();
+  void append_term(Law& law, int member, double alpha);
+  void score(Law& law);
+
+  const Problem& problem_;
+  TargetScale scale_;
+  BasisSet phi_;
+  BasisSet psi_;
+  std::vector<int> order_;
+  std::vector<Index> subset_;
+  Reduced reduced_;
+  SubsetFit fit_;
+  admm::Workspace workspace_;
+  Matrix gram_, cross_, factor_, whitened_;
+  Vector scaling_;
+  Buffer prediction_;
+  double lead_ = 1.0;  // what the law made last was divided by
+};
+
+}  // namespace gsr

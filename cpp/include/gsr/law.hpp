@@ -1,0 +1,56 @@
+// A law sum_j beta_j psi_j(y) = sum_j alpha_j phi_j(x), and how good it is on the scale of y.
+#pragma once
+
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "gsr/dataset.hpp"
+#include "gsr/encoding.hpp"
+
+namespace gsr {
+
+struct Law {
+  std::vector<Basis> psi;
+  std::vector<double> beta;  // beta[0] = 1
+  std::vector<Basis> phi;
+  std::vector<double> alpha;
+  int complexity = 0;
+  double transformed_error = std::numeric_limits<double>::infinity();  // relative to g(y)'s spread
+  double rmse = std::numeric_limits<double>::infinity();               // on the scale of y
+  bool exact = false;  // the residual is at rounding level
+  double bits = 0.0;   // description length of structure and constants
+};
+
+int complexity(const Law& law, const Table& table, const Table& target_table);
+// Scales a law so that its costliest psi comes first with coefficient 1; returns the divisor.
+double normalise(Law& law, const Table& target_table);
+
+// The target seen through its transformations.
+class TargetScale {
+ public:
+  TargetScale(const Dataset& y, const Table& table) : y_(y), table_(table) {}
+
+  // Size of what rounding does to psi(y): ||psi(y)|| + ||psi'(y) y||, in units of epsilon.
+  double rounding_norm(const Basis& psi) { return info(psi).rounding_norm; }
+
+  // Root mean square of y - g^{-1}(f), with the solution nearest to y; to first order where g has
+  // no closed inverse. Infinite if a row has no solution.
+  double rmse(const Law& law, const double* f);
+
+ private:
+  struct Info {
+    Buffer values, derivative;
+    double rounding_norm = 0.0;
+  };
+  const Info& info(const Basis& psi);
+  Info make_info(const Basis& psi) const;
+  void nearest_solution(const Transformation& t, const double* f);
+
+  const Dataset& y_;
+  const Table& table_;
+  std::map<Basis, Info> infos_;
+  Buffer scratch_;
+};
+
+}  // namespace gsr

@@ -1,0 +1,52 @@
+// Least squares by Gram-Schmidt: columns are orthogonalised one by one, dependent ones are refused.
+#pragma once
+
+#include <Eigen/Core>
+#include <vector>
+
+#include "gsr/dataset.hpp"
+
+namespace gsr {
+
+using Matrix = Eigen::MatrixXd;
+using Vector = Eigen::VectorXd;
+
+// A = Q R over padded columns. Storage is kept between uses: nothing is allocated after the first.
+class Orthogonalizer {
+ public:
+  void reset(Index n_rows, Index capacity);
+
+  // Adds a column unless all but `tolerance` of it lies in the span of the earlier ones. With the
+  // Kahan-Parlett rule ("twice is enough") Q stays orthonormal to rounding.
+  bool push(const double* column, double tolerance = 1e-9);
+
+  // t = Q' b; b becomes the residual b - Q t.
+  void project(double* b, double* t) const;
+
+  // Coefficients of the columns for the projected target t (R a = t), in the order of pushing.
+  void solve(const double* t, double* a) const;
+
+  // Row norms of R^{-1}: standard errors of the coefficients for unit noise.
+  void inverse_row_norms(double* norms);
+
+  Index size() const { return size_; }
+  auto r() const { return r_.topLeftCorner(size_, size_); }
+  // Norm of column j after the first `fixed` columns have been projected out.
+  double norm_beyond(Index j, Index fixed) const { return r_.col(j).segment(fixed, size_ - fixed).norm(); }
+
+ private:
+  using Block = Eigen::Map<Matrix, Eigen::Aligned64, Eigen::OuterStride<>>;
+  using ConstBlock = Eigen::Map<const Matrix, Eigen::Aligned64, Eigen::OuterStride<>>;
+  ConstBlock q() const {
+    return ConstBlock(q_[0], q_.stride(), size_, Eigen::OuterStride<>(q_.stride()));
+  }
+
+  Columns q_;
+  Matrix r_;
+  Matrix inverse_;
+  Vector step_;
+  Index size_ = 0;
+  Index capacity_ = 0;
+};
+
+}  // namespace gsr

@@ -1,0 +1,142 @@
+#include "gsr/evolution.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "gsr/description_length.hpp"
+
+namespace gsr {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+}  // namespace
+
+Evolution::Evolution(Problem problem)
+    : problem_(std::make_unique<const Problem>(std::move(problem))),
+      pool_(std::max(1, problem_->settings.n_threads)) {
+  const auto threads = static_cast<std::size_t>(pool_.size());
+  for (std::size_t i = 0; i < threads; ++i)
+    solvers_.push_back(
+        std::make_unique<IndividualSolver>(*problem_, problem_->settings.max_bytes / threads));
+  births_.resize(static_cast<std::size_t>(problem_->settings.population_size));
+}
+
+Evolution::Status Evolution::run(double seconds) {
+  const auto deadline =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                         std::chrono::duration<double>(std::min(seconds, 1e8)));
+  while (status_ == Status::running) {
+    step();
+    status_ = check();
+    if (Clock::now() >= deadline) break;
+  }
+  return status_;
+}
+
+void Evolution::step() {
+  ++generation_;
+  const Sublibrary sublibrary = choose_sublibrary(generation_, *problem_);
+  const int first = static_cast<int>(population_.size());
+  breed(first, sublibrary);
+  archive_births(first);
+  for (std::size_t i = static_cast<std::size_t>(first); i < births_.size(); ++i)
+    population_.push_back(std::move(births_[i].individual));
+  select_survivors();
+}
+
+void Evolution::breed(int first, const Sublibrary& sublibrary) {
+  const int end = problem_->settings.population_size;
+  pool_.for_each(first, end, [&](int worker, int i) {
+    Birth& birth = births_[static_cast<std::size_t>(i)];
+    birth.laws.clear();
+    bear(*solvers_[static_cast<std::size_t>(worker)], sublibrary, i, birth);
+  });
+  evaluations_ += end - first;
+}
+
+void Evolution::bear(IndividualSolver& solver, const Sublibrary& sublibrary, int index,
+                     Birth& birth) const {
+  const Settings& settings = problem_->settings;
+  Random random(settings.seed, static_cast<std::uint64_t>(generation_),
+                static_cast<std::uint64_t>(index));
+  BasisSet& phi = solver.phi();
+  BasisSet& psi = solver.psi();
+  phi.clear();
+  psi.clear();
+  const int n_parents = static_cast<int>(population_.size());
+  const auto parent = [&]() -> const Individual& {
+    return population_[static_cast<std::size_t>(random.integer(0, n_parents - 1))];
+  };
+  const double u = random.uniform();
+  if (n_parents > 0 && u < settings.p_crossover) {
+    const Individual& a = parent();
+    crossover(random, a, parent(), phi, psi);
+  } else if (n_parents > 0 && u < settings.p_crossover + settings.p_mutation) {
+    keep_unmutated(random, parent(), settings.n_mutated, phi, psi);
+  }
+  complete_at_random(random, sublibrary, *problem_, phi, psi);
+
+  birth.individual.phi.clear();
+  birth.individual.psi.clear();
+  for (int j = 0; j < phi.size(); ++j) birth.individual.phi.push_back(phi.basis(j));
+  for (int k = 0; k < psi.size(); ++k) birth.individual.psi.push_back(psi.basis(k));
+  birth.individual.fitness = solver.solve(bound(), archive_, birth.laws);
+}
+
+// In the order of birth, so that the front does not depend on which thread was faster.
+void Evolution::archive_births(int first) {
+  for (std::size_t i = static_cast<std::size_t>(first); i < births_.size(); ++i)
+    for (const Law& law : births_[i].laws)
+      if (std::isfinite(law.rmse)) archive_.offer(law);
+}
+
+// The n_p fittest; of individuals with the same fitness (copies) one is enough.
+void Evolution::select_survivors() {
+  std::stable_sort(population_.begin(), population_.end(),
+                   [](const Individual& a, const Individual& b) { return a.fitness < b.fitness; });
+  const auto last = std::unique(
+      population_.begin(), population_.end(),
+      [](const Individual& a, const Individual& b) { return a.fitness == b.fitness; });
+  population_.erase(last, population_.end());
+  const auto n = static_cast<std::size_t>(problem_->settings.n_survivors);
+  if (population_.size() > n) population_.resize(n);
+}
+
+double Evolution::bound() const {
+  const auto n = static_cast<std::size_t>(problem_->settings.n_survivors);
+  return population_.size() < n ? std::numeric_limits<double>::infinity()
+                                : population_.back().fitness;
+}
+
+double Evolution::epsilon() const {
+  const Settings& s = problem_->settings;
+  const int relaxed = s.relax_interval > 0 ? std::max(generation_, 0) / s.relax_interval : 0;
+  return s.epsilon * std::pow(s.relax_factor, relaxed);
+}
+
+// The printed rule (RMSE below epsilon) ends a search at once on smooth data, where many terms fit
+// by accident; so it holds only once the threshold has been relaxed, and before that a law must be
+// exact to rounding and short to describe.
+Evolution::Status Evolution::check() const {
+  const Settings& s = problem_->settings;
+  const Law* exact = archive_.best_exact();
+  if (exact != nullptr && exact->bits <= accepted_bits(generation_)) return Status::exact;
+  const bool literal = s.solver == SolverKind::printed || generation_ >= s.relax_interval;
+  if (literal && archive_.best_rmse() < epsilon()) return Status::threshold;
+  if (s.max_generations > 0 && generation_ + 1 >= s.max_generations)
+    return Status::max_generations;
+  return Status::running;
+}
+
+const char* name(Evolution::Status status) {
+  switch (status) {
+    case Evolution::Status::running: return "running";
+    case Evolution::Status::exact: return "exact";
+    case Evolution::Status::threshold: return "threshold";
+    default: return "max_generations";
+  }
+}
+
+}  // namespace gsr

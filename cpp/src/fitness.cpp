@@ -1,0 +1,271 @@
+#include "gsr/fitness.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "gsr/description_length.hpp"
+#include "gsr/random.hpp"
+
+namespace gsr {
+namespace {
+
+// A residual within this many roundings of the terms' size is taken for exact.
+constexpr double kRoundings = 200.0;
+// An exact law may use up at most this part of the data's bits.
+constexpr double kBitsPerRow = 25.0;
+
+Index max_columns(const Settings& settings) { return settings.n_phi + 1; }
+
+}  // namespace
+
+BasisSet::BasisSet(const Dataset& data, const Table& table, int capacity, std::size_t max_bytes)
+    : evaluator_(data, table, max_bytes), table_(table), capacity_(capacity) {
+  const auto n = static_cast<std::size_t>(capacity);
+  values_.resize(data.n_rows(), capacity);
+  weights_.assign(static_cast<std::size_t>(values_.stride()), 0.0);
+  Random random(0, 0, 0);
+  for (Index i = 0; i < data.n_rows(); ++i)
+    weights_[static_cast<std::size_t>(i)] = random.uniform() - 0.5;
+  bases_.resize(n);
+  costs_.resize(n);
+  prints_.resize(n);
+}
+
+bool BasisSet::add(const Basis& basis) {
+  if (full() || is_constant(basis, table_)) return false;
+  double* out = values_[size_];
+  if (!evaluator_.evaluate(basis, out)) return false;
+  const Eigen::Map<const Vector, Eigen::Aligned64> v(out, values_.stride());
+  const double norm = v.norm();
+  if (!(norm > 0.0) || !std::isfinite(norm)) return false;
+  const double print =
+      std::abs(v.dot(Eigen::Map<const Vector, Eigen::Aligned64>(weights_.data(), v.size()))) / norm;
+  if (is_duplicate(print)) return false;
+
+  const auto j = static_cast<std::size_t>(size_++);
+  bases_[j] = basis;
+  costs_[j] = complexity(basis, table_);
+  prints_[j] = print;
+  return true;
+}
+
+bool BasisSet::is_duplicate(double print) const {
+  for (std::size_t j = 0; j < static_cast<std::size_t>(size_); ++j)
+    if (std::abs(prints_[j] - print) <= 1e-12) return true;
+  return false;
+}
+
+IndividualSolver::IndividualSolver(const Problem& problem, std::size_t max_bytes)
+    : problem_(problem),
+      scale_(problem.y, problem.target_table),
+      phi_(problem.x, problem.table, problem.settings.n_phi, max_bytes),
+      psi_(problem.y, problem.target_table, problem.settings.n_psi, std::size_t{1} << 20) {
+  const Index k = max_columns(problem.settings);
+  const Index p = problem.settings.n_psi;
+  fit_.resize(k + p, k, p);
+  gram_.setZero(k - 1, k - 1);
+  cross_.setZero(k - 1, p);
+  factor_.setZero(k - 1, k - 1);
+  whitened_.setZero(k - 1, p);
+  scaling_.setZero(k - 1);
+  prediction_.resize(static_cast<std::size_t>(problem.x.features.stride()));
+}
+
+double IndividualSolver::solve(double bound, const Archive& archive, std::vector<Law>& laws) {
+  if (phi_.size() == 0 || psi_.size() == 0) return std::numeric_limits<double>::infinity();
+  if (problem_.settings.solver == SolverKind::printed) return solve_printed(archive, laws);
+
+  reduce();
+  take_all_columns();
+  fit_.solve(reduced_, subset_);
+  if (is_exact()) {
+    eliminate_while_exact();
+    return collect_exact(laws);
+  }
+  if (fit_.error() >= bound) return fit_.error();
+
+  select_by_lasso();
+  fit_.solve(reduced_, subset_);
+  const double fitness = fit_.error();
+  if (fitness < bound) collect_path(archive, laws);
+  return fitness;
+}
+
+void IndividualSolver::reduce() {
+  reduced_.reset(problem_.x.n_rows(), max_columns(problem_.settings), problem_.settings.n_psi);
+  std::fill_n(prediction_.data(), problem_.x.n_rows(), 1.0);
+  reduced_.push_column(prediction_.data(), -1);
+  order_by_cost();
+  for (const int j : order_) reduced_.push_column(phi_.values(j), j);
+  for (int k = 0; k < psi_.size(); ++k)
+    reduced_.push_target(psi_.values(k), scale_.rounding_norm(psi_.basis(k)));
+  reduced_.finish();
+}
+
+// Of columns that depend on each other the cheaper ones are kept.
+void IndividualSolver::order_by_cost() {
+  order_.resize(static_cast<std::size_t>(phi_.size()));
+  std::iota(order_.begin(), order_.end(), 0);
+  std::sort(order_.begin(), order_.end(), [&](int a, int b) {
+    return phi_.cost(a) != phi_.cost(b) ? phi_.cost(a) < phi_.cost(b) : a < b;
+  });
+}
+
+void IndividualSolver::take_all_columns() {
+  subset_.resize(static_cast<std::size_t>(reduced_.n_columns()));
+  std::iota(subset_.begin(), subset_.end(), Index{0});
+}
+
+// The lasso in coordinates: columns centred (the constant is free) and of unit norm. Columns that
+// were dropped stay as zeros, so that all sizes are fixed.
+void IndividualSolver::select_by_lasso() {
+  const Index k = reduced_.n_columns() - 1;
+  const auto centred = reduced_.r().bottomRightCorner(k, k);
+  for (Index j = 0; j < k; ++j) {
+    scaling_(j) = 1.0 / centred.col(j).head(j + 1).norm();
+    factor_.col(j).head(k) = centred.col(j) * scaling_(j);
+  }
+  const auto x = factor_.topLeftCorner(k, k).triangularView<Eigen::Upper>();
+  gram_.setZero();
+  gram_.topLeftCorner(k, k).noalias() = x.transpose() * factor_.topLeftCorner(k, k);
+  const Index p = reduced_.n_targets();
+  for (Index t = 0; t < p; ++t)
+    whitened_.col(t).head(k) = Eigen::Map<const Vector>(reduced_.targets()[t] + 1, k);
+  reduced_.whitening()
+      .topLeftCorner(p, p)
+      .triangularView<Eigen::Upper>()
+      .solveInPlace<Eigen::OnTheRight>(whitened_.topLeftCorner(k, p));
+  cross_.setZero();
+  cross_.topLeftCorner(k, p).noalias() = x.transpose() * whitened_.topLeftCorner(k, p);
+
+  admm::solve_well_posed(gram_, cross_.leftCols(p), problem_.settings.admm, workspace_);
+  subset_.assign(1, 0);
+  for (Index j = 0; j < k; ++j)
+    if (workspace_.z(j) != 0.0) subset_.push_back(j + 1);
+}
+
+bool IndividualSolver::is_exact() const {
+  return fit_.rounding_ratio(reduced_, subset_) <= kRoundings &&
+         reduced_.n_rows() > static_cast<Index>(subset_.size());
+}
+
+std::size_t IndividualSolver::cheapest_to_remove() {
+  const Vector& cost = fit_.removal_cost();
+  Index position = 0;
+  cost.head(static_cast<Index>(subset_.size())).minCoeff(&position);
+  return static_cast<std::size_t>(position);
+}
+
+void IndividualSolver::remove_from_subset(std::size_t position) {
+  subset_.erase(subset_.begin() + static_cast<std::ptrdiff_t>(position));
+  fit_.solve(reduced_, subset_);
+}
+
+// Backward elimination: terms go while the residual stays at rounding.
+void IndividualSolver::eliminate_while_exact() {
+  while (subset_.size() > 1) {
+    const std::size_t position = cheapest_to_remove();
+    const Index removed = subset_[position];
+    remove_from_subset(position);
+    if (is_exact()) continue;
+    subset_.insert(subset_.begin() + static_cast<std::ptrdiff_t>(position), removed);
+    fit_.solve(reduced_, subset_);
+    return;
+  }
+}
+
+// An exact individual is ranked by its description, far below what any inexact one reaches.
+double IndividualSolver::collect_exact(std::vector<Law>& laws) {
+  Law law = make_law();
+  law.bits = description_length(law, tolerances());
+  law.exact = law.bits < kBitsPerRow * static_cast<double>(problem_.x.n_rows());
+  const double fitness = 1e-18 * law.bits;
+  laws.push_back(std::move(law));
+  return fitness;
+}
+
+// The nested laws from the lasso's support down to a single term.
+void IndividualSolver::collect_path(const Archive& archive, std::vector<Law>& laws) {
+  while (true) {
+    Law law = make_law();
+    if (archive.would_take(law.complexity, law.rmse)) laws.push_back(std::move(law));
+    if (subset_.size() <= 1) return;
+    remove_from_subset(cheapest_to_remove());
+  }
+}
+
+// How far rounding may have moved each coefficient of the law made last.
+std::vector<double> IndividualSolver::tolerances() {
+  const Vector& unit = fit_.unit_errors();
+  const double ratio = fit_.rounding_ratio(reduced_, subset_);
+  const double residual = fit_.error() * std::max(1.0, 1.0 / std::max(ratio, 1e-3));
+  std::vector<double> out;
+  for (std::size_t i = 0; i < subset_.size(); ++i)
+    out.push_back(4.0 * residual * unit(static_cast<Index>(i)) / std::abs(lead_));
+  return out;
+}
+
+Law IndividualSolver::make_law() {
+  Law law;
+  std::fill(prediction_.begin(), prediction_.end(), 0.0);
+  for (std::size_t i = 0; i < subset_.size(); ++i)
+    append_term(law, reduced_.member(subset_[i]), fit_.alpha()(static_cast<Index>(i)));
+  for (int k = 0; k < psi_.size(); ++k) {
+    const double share = std::abs(fit_.beta()(k)) * reduced_.whitening().col(k).norm();
+    if (psi_.size() > 1 && share < 1e-9) continue;
+    law.psi.push_back(psi_.basis(k));
+    law.beta.push_back(fit_.beta()(k));
+  }
+  law.transformed_error = fit_.error();
+  score(law);
+  return law;
+}
+
+void IndividualSolver::append_term(Law& law, int member, double alpha) {
+  law.alpha.push_back(alpha);
+  if (member < 0) {
+    law.phi.push_back(constant_basis(problem_.table));
+    for (double& value : prediction_) value += alpha;
+    return;
+  }
+  law.phi.push_back(canonical(phi_.basis(member), problem_.table));
+  const double* values = phi_.values(member);
+  for (std::size_t i = 0; i < prediction_.size(); ++i) prediction_[i] += alpha * values[i];
+}
+
+// `prediction_` holds f(x) of the law as it was solved.
+void IndividualSolver::score(Law& law) {
+  lead_ = normalise(law, problem_.target_table);
+  law.complexity = complexity(law, problem_.table, problem_.target_table);
+  for (double& value : prediction_) value /= lead_;
+  law.rmse = scale_.rmse(law, prediction_.data());
+}
+
+// Algorithm 1 to the letter on A = [X, -Y], with the printed fitness ||A w|| / sqrt(N).
+double IndividualSolver::solve_printed(const Archive& archive, std::vector<Law>& laws) {
+  const int n_phi = phi_.size();
+  const int n = n_phi + psi_.size();
+  const Index stride = problem_.x.features.stride();
+  Matrix a(stride, n);
+  for (int j = 0; j < n_phi; ++j) a.col(j) = Eigen::Map<const Vector>(phi_.values(j), stride);
+  for (int k = 0; k < psi_.size(); ++k)
+    a.col(n_phi + k) = -Eigen::Map<const Vector>(psi_.values(k), stride);
+  admm::solve_printed(a.transpose() * a, problem_.settings.admm, workspace_);
+  const Vector& w = workspace_.w;
+
+  Law law;
+  std::fill(prediction_.begin(), prediction_.end(), 0.0);
+  for (int j = 0; j < n_phi; ++j) append_term(law, j, w(j));
+  for (int k = 0; k < psi_.size(); ++k) {
+    law.psi.push_back(psi_.basis(k));
+    law.beta.push_back(w(n_phi + k));
+  }
+  law.transformed_error = (a * w).norm() / std::sqrt(static_cast<double>(problem_.x.n_rows()));
+  score(law);
+  const double fitness = law.transformed_error;
+  if (archive.would_take(law.complexity, law.rmse)) laws.push_back(std::move(law));
+  return std::isfinite(fitness) ? fitness : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace gsr

@@ -1,0 +1,62 @@
+#include "gsr/thread_pool.hpp"
+
+#include <utility>
+
+namespace gsr {
+
+ThreadPool::ThreadPool(int n_threads) {
+  for (int worker = 1; worker < n_threads; ++worker)
+    workers_.emplace_back([this, worker] { work(worker); });
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void ThreadPool::for_each(int begin, int end, const std::function<void(int, int)>& body) {
+  {
+    const std::lock_guard lock(mutex_);
+    body_ = &body;
+    next_ = begin;
+    end_ = end;
+    busy_ = static_cast<int>(workers_.size());
+    ++round_;
+  }
+  wake_.notify_all();
+  drain(0);
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [this] { return busy_ == 0; });
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+void ThreadPool::drain(int worker) {
+  try {
+    for (int i = next_++; i < end_; i = next_++) (*body_)(worker, i);
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::current_exception();
+    next_ = end_;
+  }
+}
+
+void ThreadPool::work(int worker) {
+  long seen = 0;
+  while (true) {
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [&] { return stop_ || round_ != seen; });
+      if (stop_) return;
+      seen = round_;
+    }
+    drain(worker);
+    const std::lock_guard lock(mutex_);
+    if (--busy_ == 0) done_.notify_one();
+  }
+}
+
+}  // namespace gsr

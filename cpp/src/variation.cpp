@@ -1,0 +1,117 @@
+#include "gsr/variation.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace gsr {
+namespace {
+
+constexpr int kTriesPerSlot = 6;
+
+int pick(Random& random, const std::vector<int>& codes) {
+  return codes[static_cast<std::size_t>(random.integer(0, static_cast<int>(codes.size()) - 1))];
+}
+
+void shuffle(Random& random, std::vector<int>& order) {
+  for (int i = static_cast<int>(order.size()) - 1; i > 0; --i)
+    std::swap(order[static_cast<std::size_t>(i)],
+              order[static_cast<std::size_t>(random.integer(0, i))]);
+}
+
+std::vector<int> random_order(Random& random, std::size_t n) {
+  std::vector<int> order(n);
+  std::iota(order.begin(), order.end(), 0);
+  shuffle(random, order);
+  return order;
+}
+
+Row random_row(Random& random, const std::vector<int>& codes, int n_features,
+               const Settings& settings) {
+  Row row;
+  row.transformation = static_cast<std::int16_t>(pick(random, codes));
+  row.argument = static_cast<ArgumentType>(random.integer(0, 2));
+  const int n_v = random.integer(settings.min_multiplicity, settings.max_multiplicity);
+  row.variables[0] = static_cast<std::int16_t>(random.integer(1, n_features));
+  for (int k = 1; k < n_v; ++k)
+    row.variables[static_cast<std::size_t>(k)] =
+        static_cast<std::int16_t>(random.integer(0, n_features));
+  return row;
+}
+
+void inherit(Random& random, const std::vector<Basis>& a, const std::vector<Basis>& b,
+             BasisSet& set) {
+  const int n_a = static_cast<int>(a.size());
+  for (const int i : random_order(random, a.size() + b.size()))
+    set.add(i < n_a ? a[static_cast<std::size_t>(i)] : b[static_cast<std::size_t>(i - n_a)]);
+}
+
+}  // namespace
+
+Basis random_basis(Random& random, const std::vector<int>& codes, int n_features,
+                   const Settings& settings) {
+  Basis basis;
+  const int n = random.integer(settings.min_factors, settings.max_factors);
+  for (int i = 0; i < n; ++i) basis.push(random_row(random, codes, n_features, settings));
+  return basis;
+}
+
+Basis random_target_basis(Random& random, const std::vector<int>& codes,
+                          const Settings& settings) {
+  Basis basis;
+  for (int i = 0; i < settings.n_target_factors; ++i) {
+    Row row;
+    row.transformation = static_cast<std::int16_t>(pick(random, codes));
+    row.variables[0] = 1;
+    basis.push(row);
+  }
+  return basis;
+}
+
+void complete_at_random(Random& random, const Sublibrary& sublibrary, const Problem& problem,
+                        BasisSet& phi, BasisSet& psi) {
+  const Settings& settings = problem.settings;
+  for (int i = 0; i < kTriesPerSlot * psi.capacity() + 10 && !psi.full(); ++i)
+    psi.add(random_target_basis(random, sublibrary.y, settings));
+  for (int i = 0; i < kTriesPerSlot * phi.capacity() && !phi.full(); ++i)
+    phi.add(random_basis(random, sublibrary.x, problem.x.n_features(), settings));
+}
+
+void crossover(Random& random, const Individual& a, const Individual& b, BasisSet& phi,
+               BasisSet& psi) {
+  inherit(random, a.phi, b.phi, phi);
+  inherit(random, a.psi, b.psi, psi);
+}
+
+void keep_unmutated(Random& random, const Individual& parent, int n_mutated, BasisSet& phi,
+                    BasisSet& psi) {
+  const std::size_t n_phi = parent.phi.size();
+  const std::vector<int> order = random_order(random, n_phi + parent.psi.size());
+  for (std::size_t i = static_cast<std::size_t>(n_mutated); i < order.size(); ++i) {
+    const auto j = static_cast<std::size_t>(order[i]);
+    if (j < n_phi) {
+      phi.add(parent.phi[j]);
+    } else {
+      psi.add(parent.psi[j - n_phi]);
+    }
+  }
+}
+
+Sublibrary choose_sublibrary(int generation, const Problem& problem) {
+  const Settings& s = problem.settings;
+  const Table& x = problem.table;
+  const Table& y = problem.target_table;
+  if (!s.sublibraries || generation == 0) return {x.all(), y.all()};
+
+  const bool late = generation > s.late_after;
+  const int full = late ? s.late_stage : s.cycle_full;
+  const int polynomial = late ? s.late_stage : s.cycle_polynomial;
+  const int trigonometric = late ? s.late_stage : s.cycle_trigonometric;
+  const int place = (generation - (late ? s.late_after : 0) - 1) % (full + polynomial + trigonometric);
+
+  Sublibrary chosen;
+  chosen.x = place < full ? x.all() : (place < full + polynomial ? x.polynomial() : x.trigonometric());
+  chosen.y = (generation - 1) / s.target_stage % 2 == 0 ? y.polynomial() : y.all();
+  return chosen;
+}
+
+}  // namespace gsr
