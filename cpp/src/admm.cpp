@@ -117,7 +117,7 @@ Settings printed_settings() { return Settings{}; }
 
 Settings well_posed_settings() {
   Settings settings;
-  settings.lambda = 1e-3;
+  settings.lambda = 0.02;
   settings.rho = 0.1;
   settings.max_iterations = 300;
   settings.relaxation = 1.6;

@@ -7,14 +7,17 @@ namespace gsr {
 namespace {
 
 constexpr double kBitsPerNode = 3.0;
-constexpr double kBitsAtStart = 160.0;
+constexpr double kBitsOfDouble = 52.0;
+constexpr double kBitsAtStart = 250.0;
 constexpr double kBitsPerDoubling = 40.0;
 
 }  // namespace
 
 double constant_bits(double value, double tolerance) {
   const double size = std::abs(value);
-  const double all_digits = std::log2(1.0 + size / tolerance);
+  // An ill-conditioned constant must not pass for a simple one because anything is in reach.
+  tolerance = std::min(tolerance, 1e-7 * size);
+  const double known = std::log2(1.0 + size / tolerance);
   // Convergents of the continued fraction are the simplest fractions nearby.
   double x = size;
   double p0 = 0.0, q0 = 1.0, p1 = 1.0, q1 = 0.0;
@@ -24,13 +27,13 @@ double constant_bits(double value, double tolerance) {
     const double q = whole * q1 + q0;
     if (std::abs(size - p / q) <= tolerance) {
       const double bits = 1.0 + std::log2(1.0 + p) + std::log2(q);
-      return 2.0 * bits < all_digits ? bits : all_digits;
+      return 2.0 * bits < known ? bits : kBitsOfDouble;
     }
     if (x - whole < 1e-15) break;
     p0 = p1, q0 = q1, p1 = p, q1 = q;
     x = 1.0 / (x - whole);
   }
-  return all_digits;
+  return kBitsOfDouble;
 }
 
 double description_length(const Law& law, const std::vector<double>& tolerances) {
@@ -40,6 +43,11 @@ double description_length(const Law& law, const std::vector<double>& tolerances)
   for (std::size_t j = 1; j < law.beta.size(); ++j)
     bits += constant_bits(law.beta[j], 1e-9 * std::abs(law.beta[j]));
   return bits;
+}
+
+double rough_bits(const Law& law) {
+  const auto constants = static_cast<double>(law.alpha.size() + law.beta.size() - 1);
+  return kBitsPerNode * law.complexity + kBitsOfDouble * constants;
 }
 
 double accepted_bits(int generation) {

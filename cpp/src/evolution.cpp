@@ -82,7 +82,8 @@ void Evolution::bear(IndividualSolver& solver, const Sublibrary& sublibrary, int
   birth.individual.psi.clear();
   for (int j = 0; j < phi.size(); ++j) birth.individual.phi.push_back(phi.basis(j));
   for (int k = 0; k < psi.size(); ++k) birth.individual.psi.push_back(psi.basis(k));
-  birth.individual.fitness = solver.solve(bound(), archive_, birth.laws);
+  birth.individual.fitness = solver.solve(bound());
+  if (birth.individual.fitness < bound()) solver.collect(archive_, birth.laws);
 }
 
 // In the order of birth, so that the front does not depend on which thread was faster.
@@ -124,10 +125,18 @@ Evolution::Status Evolution::check() const {
   const Law* exact = archive_.best_exact();
   if (exact != nullptr && exact->bits <= accepted_bits(generation_)) return Status::exact;
   const bool literal = s.solver == SolverKind::printed || generation_ >= s.relax_interval;
-  if (literal && archive_.best_rmse() < epsilon()) return Status::threshold;
+  if (literal && reaches_threshold()) return Status::threshold;
   if (s.max_generations > 0 && generation_ + 1 >= s.max_generations)
     return Status::max_generations;
   return Status::running;
+}
+
+bool Evolution::reaches_threshold() const {
+  const bool printed = problem_->settings.solver == SolverKind::printed;
+  for (const Law& law : archive_.front())
+    if (law.rmse < epsilon() && (printed || rough_bits(law) <= accepted_bits(generation_)))
+      return true;
+  return false;
 }
 
 const char* name(Evolution::Status status) {

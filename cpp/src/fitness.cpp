@@ -11,7 +11,7 @@ namespace gsr {
 namespace {
 
 // A residual within this many roundings of the terms' size is taken for exact.
-constexpr double kRoundings = 200.0;
+constexpr double kRoundings = 16.0;
 // An exact law may use up at most this part of the data's bits.
 constexpr double kBitsPerRow = 25.0;
 
@@ -64,32 +64,31 @@ IndividualSolver::IndividualSolver(const Problem& problem, std::size_t max_bytes
   const Index k = max_columns(problem.settings);
   const Index p = problem.settings.n_psi;
   fit_.resize(k + p, k, p);
-  gram_.setZero(k - 1, k - 1);
-  cross_.setZero(k - 1, p);
-  factor_.setZero(k - 1, k - 1);
-  whitened_.setZero(k - 1, p);
-  scaling_.setZero(k - 1);
+  lasso_.resize(k, p);
   prediction_.resize(static_cast<std::size_t>(problem.x.features.stride()));
 }
 
-double IndividualSolver::solve(double bound, const Archive& archive, std::vector<Law>& laws) {
+double IndividualSolver::solve(double bound) {
+  exact_ = false;
   if (phi_.size() == 0 || psi_.size() == 0) return std::numeric_limits<double>::infinity();
-  if (problem_.settings.solver == SolverKind::printed) return solve_printed(archive, laws);
+  if (problem_.settings.solver == SolverKind::printed) return solve_printed();
 
   reduce();
   take_all_columns();
   fit_.solve(reduced_, subset_);
-  if (is_exact()) {
-    eliminate_while_exact();
-    return collect_exact(laws);
-  }
+  if (is_exact()) return settle_exact();
   if (fit_.error() >= bound) return fit_.error();
-
-  select_by_lasso();
+  lasso_.select(reduced_, problem_.settings.admm, subset_);
   fit_.solve(reduced_, subset_);
-  const double fitness = fit_.error();
-  if (fitness < bound) collect_path(archive, laws);
-  return fitness;
+  return fit_.error();
+}
+
+void IndividualSolver::collect(const Archive& archive, std::vector<Law>& laws) {
+  if (exact_ || problem_.settings.solver == SolverKind::printed) {
+    if (archive.would_take(law_.complexity, law_.exact ? 0.0 : law_.rmse)) laws.push_back(law_);
+  } else {
+    collect_path(archive, laws);
+  }
 }
 
 void IndividualSolver::reduce() {
@@ -115,34 +114,6 @@ void IndividualSolver::order_by_cost() {
 void IndividualSolver::take_all_columns() {
   subset_.resize(static_cast<std::size_t>(reduced_.n_columns()));
   std::iota(subset_.begin(), subset_.end(), Index{0});
-}
-
-// The lasso in coordinates: columns centred (the constant is free) and of unit norm. Columns that
-// were dropped stay as zeros, so that all sizes are fixed.
-void IndividualSolver::select_by_lasso() {
-  const Index k = reduced_.n_columns() - 1;
-  const auto centred = reduced_.r().bottomRightCorner(k, k);
-  for (Index j = 0; j < k; ++j) {
-    scaling_(j) = 1.0 / centred.col(j).head(j + 1).norm();
-    factor_.col(j).head(k) = centred.col(j) * scaling_(j);
-  }
-  const auto x = factor_.topLeftCorner(k, k).triangularView<Eigen::Upper>();
-  gram_.setZero();
-  gram_.topLeftCorner(k, k).noalias() = x.transpose() * factor_.topLeftCorner(k, k);
-  const Index p = reduced_.n_targets();
-  for (Index t = 0; t < p; ++t)
-    whitened_.col(t).head(k) = Eigen::Map<const Vector>(reduced_.targets()[t] + 1, k);
-  reduced_.whitening()
-      .topLeftCorner(p, p)
-      .triangularView<Eigen::Upper>()
-      .solveInPlace<Eigen::OnTheRight>(whitened_.topLeftCorner(k, p));
-  cross_.setZero();
-  cross_.topLeftCorner(k, p).noalias() = x.transpose() * whitened_.topLeftCorner(k, p);
-
-  admm::solve_well_posed(gram_, cross_.leftCols(p), problem_.settings.admm, workspace_);
-  subset_.assign(1, 0);
-  for (Index j = 0; j < k; ++j)
-    if (workspace_.z(j) != 0.0) subset_.push_back(j + 1);
 }
 
 bool IndividualSolver::is_exact() const {
@@ -176,20 +147,24 @@ void IndividualSolver::eliminate_while_exact() {
 }
 
 // An exact individual is ranked by its description, far below what any inexact one reaches.
-double IndividualSolver::collect_exact(std::vector<Law>& laws) {
-  Law law = make_law();
-  law.bits = description_length(law, tolerances());
-  law.exact = law.bits < kBitsPerRow * static_cast<double>(problem_.x.n_rows());
-  const double fitness = 1e-18 * law.bits;
-  laws.push_back(std::move(law));
-  return fitness;
+double IndividualSolver::settle_exact() {
+  eliminate_while_exact();
+  law_ = score_subset();
+  add_terms(law_);
+  law_.bits = description_length(law_, tolerances());
+  law_.exact = law_.bits < kBitsPerRow * static_cast<double>(problem_.x.n_rows());
+  exact_ = true;
+  return 1e-18 * law_.bits;
 }
 
 // The nested laws from the lasso's support down to a single term.
 void IndividualSolver::collect_path(const Archive& archive, std::vector<Law>& laws) {
   while (true) {
-    Law law = make_law();
-    if (archive.would_take(law.complexity, law.rmse)) laws.push_back(std::move(law));
+    Law law = score_subset();
+    if (archive.would_take(law.complexity, law.rmse)) {
+      add_terms(law);
+      laws.push_back(std::move(law));
+    }
     if (subset_.size() <= 1) return;
     remove_from_subset(cheapest_to_remove());
   }
@@ -206,66 +181,79 @@ std::vector<double> IndividualSolver::tolerances() {
   return out;
 }
 
-Law IndividualSolver::make_law() {
-  Law law;
+// The law of the current subset without its terms: most are scored and forgotten.
+Law IndividualSolver::score_subset() {
   std::fill(prediction_.begin(), prediction_.end(), 0.0);
-  for (std::size_t i = 0; i < subset_.size(); ++i)
-    append_term(law, reduced_.member(subset_[i]), fit_.alpha()(static_cast<Index>(i)));
+  Law law;
+  for (std::size_t i = 0; i < subset_.size(); ++i) {
+    const int member = reduced_.member(subset_[i]);
+    add_to_prediction(member, fit_.alpha()(static_cast<Index>(i)));
+    law.complexity += member < 0 ? kConstantTerm : phi_.cost(member) + kTerm;
+  }
   for (int k = 0; k < psi_.size(); ++k) {
     const double share = std::abs(fit_.beta()(k)) * reduced_.whitening().col(k).norm();
     if (psi_.size() > 1 && share < 1e-9) continue;
-    law.psi.push_back(psi_.basis(k));
-    law.beta.push_back(fit_.beta()(k));
+    add_target(law, k, fit_.beta()(k));
   }
   law.transformed_error = fit_.error();
-  score(law);
+  finish_score(law);
   return law;
 }
 
-void IndividualSolver::append_term(Law& law, int member, double alpha) {
-  law.alpha.push_back(alpha);
+void IndividualSolver::add_terms(Law& law) const {
+  for (std::size_t i = 0; i < subset_.size(); ++i) {
+    const int member = reduced_.member(subset_[i]);
+    law.alpha.push_back(fit_.alpha()(static_cast<Index>(i)) / lead_);
+    law.phi.push_back(member < 0 ? constant_basis(problem_.table)
+                                 : canonical(phi_.basis(member), problem_.table));
+  }
+}
+
+void IndividualSolver::add_to_prediction(int member, double alpha) {
   if (member < 0) {
-    law.phi.push_back(constant_basis(problem_.table));
     for (double& value : prediction_) value += alpha;
     return;
   }
-  law.phi.push_back(canonical(phi_.basis(member), problem_.table));
   const double* values = phi_.values(member);
   for (std::size_t i = 0; i < prediction_.size(); ++i) prediction_[i] += alpha * values[i];
 }
 
-// `prediction_` holds f(x) of the law as it was solved.
-void IndividualSolver::score(Law& law) {
+void IndividualSolver::add_target(Law& law, int k, double beta) const {
+  law.complexity += psi_.cost(k) + (law.psi.empty() ? 0 : kTerm);
+  law.psi.push_back(psi_.basis(k));
+  law.beta.push_back(beta);
+}
+
+void IndividualSolver::finish_score(Law& law) {
   lead_ = normalise(law, problem_.target_table);
-  law.complexity = complexity(law, problem_.table, problem_.target_table);
   for (double& value : prediction_) value /= lead_;
   law.rmse = scale_.rmse(law, prediction_.data());
 }
 
 // Algorithm 1 to the letter on A = [X, -Y], with the printed fitness ||A w|| / sqrt(N).
-double IndividualSolver::solve_printed(const Archive& archive, std::vector<Law>& laws) {
+double IndividualSolver::solve_printed() {
   const int n_phi = phi_.size();
-  const int n = n_phi + psi_.size();
   const Index stride = problem_.x.features.stride();
-  Matrix a(stride, n);
+  Matrix a(stride, n_phi + psi_.size());
   for (int j = 0; j < n_phi; ++j) a.col(j) = Eigen::Map<const Vector>(phi_.values(j), stride);
   for (int k = 0; k < psi_.size(); ++k)
     a.col(n_phi + k) = -Eigen::Map<const Vector>(psi_.values(k), stride);
   admm::solve_printed(a.transpose() * a, problem_.settings.admm, workspace_);
   const Vector& w = workspace_.w;
 
-  Law law;
+  law_ = Law{};
   std::fill(prediction_.begin(), prediction_.end(), 0.0);
-  for (int j = 0; j < n_phi; ++j) append_term(law, j, w(j));
-  for (int k = 0; k < psi_.size(); ++k) {
-    law.psi.push_back(psi_.basis(k));
-    law.beta.push_back(w(n_phi + k));
+  for (int j = 0; j < n_phi; ++j) {
+    add_to_prediction(j, w(j));
+    law_.alpha.push_back(w(j));
+    law_.phi.push_back(canonical(phi_.basis(j), problem_.table));
+    law_.complexity += phi_.cost(j) + kTerm;
   }
-  law.transformed_error = (a * w).norm() / std::sqrt(static_cast<double>(problem_.x.n_rows()));
-  score(law);
-  const double fitness = law.transformed_error;
-  if (archive.would_take(law.complexity, law.rmse)) laws.push_back(std::move(law));
-  return std::isfinite(fitness) ? fitness : std::numeric_limits<double>::infinity();
+  for (int k = 0; k < psi_.size(); ++k) add_target(law_, k, w(n_phi + k));
+  law_.transformed_error = (a * w).norm() / std::sqrt(static_cast<double>(problem_.x.n_rows()));
+  finish_score(law_);
+  return std::isfinite(law_.transformed_error) ? law_.transformed_error
+                                               : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace gsr

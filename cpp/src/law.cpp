@@ -38,16 +38,6 @@ double norm(const Buffer& x) {
 
 }  // namespace
 
-int complexity(const Law& law, const Table& table, const Table& target_table) {
-  // A coefficient and its product sign count with each basis function, a sum sign between them.
-  int nodes = 0;
-  for (std::size_t j = 0; j < law.phi.size(); ++j)
-    nodes += complexity(law.phi[j], table) + (is_constant(law.phi[j], table) ? 1 : 3);
-  for (std::size_t j = 0; j < law.psi.size(); ++j)
-    nodes += complexity(law.psi[j], target_table) + (j == 0 ? 0 : 3);
-  return nodes;
-}
-
 double normalise(Law& law, const Table& target_table) {
   std::vector<std::size_t> order(law.psi.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

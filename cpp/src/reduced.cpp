@@ -9,6 +9,9 @@
 namespace gsr {
 namespace {
 
+// Terms that are this much larger than the target and cancel are an accident, not a law.
+constexpr double kCancellation = 30.0;
+
 using ColumnMap = Eigen::Map<const Vector>;
 
 ColumnMap column(const Columns& columns, Index j, Index n) { return ColumnMap(columns[j], n); }
@@ -145,11 +148,13 @@ const Vector& SubsetFit::removal_cost() {
 }
 
 double SubsetFit::rounding_ratio(const Reduced& problem, const std::vector<Index>& subset) const {
-  double scale = 0.0;
-  for (std::size_t i = 0; i < subset.size(); ++i)
-    scale += std::abs(alpha_(static_cast<Index>(i))) * problem.column_norm(subset[i]);
+  double target = 0.0;
   for (Index k = 0; k < problem.n_targets(); ++k)
-    scale += std::abs(beta_(k)) * problem.rounding_norm(k);
+    target += std::abs(beta_(k)) * problem.rounding_norm(k);
+  double terms = 0.0;
+  for (std::size_t i = 0; i < subset.size(); ++i)
+    terms += std::abs(alpha_(static_cast<Index>(i))) * problem.column_norm(subset[i]);
+  const double scale = target + std::min(terms, kCancellation * target);
   return error_ / (std::numeric_limits<double>::epsilon() * scale);
 }
 

@@ -45,6 +45,26 @@ void inherit(Random& random, const std::vector<Basis>& a, const std::vector<Basi
     set.add(i < n_a ? a[static_cast<std::size_t>(i)] : b[static_cast<std::size_t>(i - n_a)]);
 }
 
+// L_x, L_poly, L_trig in turn; longer stages later on.
+std::vector<int> x_codes(int generation, const Table& table, const Settings& s) {
+  if (!s.sublibraries || generation == 0) return table.all();
+  const bool late = generation > s.late_after;
+  const int full = late ? s.late_stage : s.cycle_full;
+  const int polynomial = late ? s.late_stage : s.cycle_polynomial;
+  const int trigonometric = late ? s.late_stage : s.cycle_trigonometric;
+  const int start = late ? s.late_after : 0;
+  const int place = (generation - start - 1) % (full + polynomial + trigonometric);
+  if (place < full) return table.all();
+  return place < full + polynomial ? table.polynomial() : table.trigonometric();
+}
+
+// L_poly and L_y in turn.
+std::vector<int> y_codes(int generation, const Table& table, const Settings& s) {
+  if (!s.transform_target) return {table.identity()};
+  if (!s.sublibraries || generation == 0) return table.all();
+  return (generation - 1) / s.target_stage % 2 == 0 ? table.polynomial() : table.all();
+}
+
 }  // namespace
 
 Basis random_basis(Random& random, const std::vector<int>& codes, int n_features,
@@ -97,21 +117,8 @@ void keep_unmutated(Random& random, const Individual& parent, int n_mutated, Bas
 }
 
 Sublibrary choose_sublibrary(int generation, const Problem& problem) {
-  const Settings& s = problem.settings;
-  const Table& x = problem.table;
-  const Table& y = problem.target_table;
-  if (!s.sublibraries || generation == 0) return {x.all(), y.all()};
-
-  const bool late = generation > s.late_after;
-  const int full = late ? s.late_stage : s.cycle_full;
-  const int polynomial = late ? s.late_stage : s.cycle_polynomial;
-  const int trigonometric = late ? s.late_stage : s.cycle_trigonometric;
-  const int place = (generation - (late ? s.late_after : 0) - 1) % (full + polynomial + trigonometric);
-
-  Sublibrary chosen;
-  chosen.x = place < full ? x.all() : (place < full + polynomial ? x.polynomial() : x.trigonometric());
-  chosen.y = (generation - 1) / s.target_stage % 2 == 0 ? y.polynomial() : y.all();
-  return chosen;
+  return {x_codes(generation, problem.table, problem.settings),
+          y_codes(generation, problem.target_table, problem.settings)};
 }
 
 }  // namespace gsr

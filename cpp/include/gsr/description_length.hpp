@@ -15,7 +15,10 @@ double constant_bits(double value, double tolerance);
 // Structure and constants; tolerances[j] belongs to alpha[j].
 double description_length(const Law& law, const std::vector<double>& tolerances);
 
-// Bits that an exact law may have to be accepted at this generation: strict at first, then relaxed,
+// The same for a law that is not exact, whose constants mean all their digits.
+double rough_bits(const Law& law);
+
+// Bits that a law may have to be accepted at this generation: strict at first, then relaxed,
 // as the paper relaxes its error threshold.
 double accepted_bits(int generation);
 

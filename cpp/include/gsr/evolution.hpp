@@ -42,6 +42,7 @@ class Evolution {
   void select_survivors();
   void archive_births(int first);
   Status check() const;
+  bool reaches_threshold() const;
   double bound() const;
 
   std::unique_ptr<const Problem> problem_;

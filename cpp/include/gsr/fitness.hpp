@@ -8,6 +8,7 @@
 #include "gsr/admm.hpp"
 #include "gsr/archive.hpp"
 #include "gsr/evaluate.hpp"
+#include "gsr/lasso.hpp"
 #include "gsr/law.hpp"
 #include "gsr/least_squares.hpp"
 #include "gsr/reduced.hpp"
@@ -69,27 +70,29 @@ class IndividualSolver {
   BasisSet& phi() { return phi_; }
   BasisSet& psi() { return psi_; }
 
-  // Solves the individual whose basis functions are in phi() and psi() and returns its fitness.
-  // Laws that the archive would take are appended to `laws`. An individual whose error cannot fall
-  // below `bound` is not solved further: it would not survive.
-  double solve(double bound, const Archive& archive, std::vector<Law>& laws);
+  // Solves the individual whose basis functions are in phi() and psi() and returns its fitness. One
+  // whose error cannot fall below `bound` is not solved further: it would not survive.
+  double solve(double bound);
+  // Appends the laws of the individual solved last that the archive would take.
+  void collect(const Archive& archive, std::vector<Law>& laws);
 
  private:
-  double solve_printed(const Archive& archive, std::vector<Law>& laws);
+  double solve_printed();
+  double settle_exact();
   void reduce();
   void order_by_cost();
   void take_all_columns();
-  void select_by_lasso();
   bool is_exact() const;
   void eliminate_while_exact();
   std::size_t cheapest_to_remove();
   void remove_from_subset(std::size_t position);
   void collect_path(const Archive& archive, std::vector<Law>& laws);
-  double collect_exact(std::vector<Law>& laws);
-  Law make_law();
   std::vector<double> tolerances();
-  void append_term(Law& law, int member, double alpha);
-  void score(Law& law);
+  Law score_subset();
+  void add_terms(Law& law) const;
+  void add_to_prediction(int member, double alpha);
+  void add_target(Law& law, int k, double beta) const;
+  void finish_score(Law& law);
 
   const Problem& problem_;
   TargetScale scale_;
@@ -99,11 +102,12 @@ class IndividualSolver {
   std::vector<Index> subset_;
   Reduced reduced_;
   SubsetFit fit_;
-  admm::Workspace workspace_;
-  Matrix gram_, cross_, factor_, whitened_;
-  Vector scaling_;
+  ConstrainedLasso lasso_;
+  admm::Workspace workspace_;  // of the printed solver
+  Law law_;                    // of an individual that is exact, or was solved as printed
+  bool exact_ = false;
   Buffer prediction_;
-  double lead_ = 1.0;  // what the law made last was divided by
+  double lead_ = 1.0;  // what the law scored last was divided by
 };
 
 }  // namespace gsr

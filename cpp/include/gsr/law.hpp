@@ -22,7 +22,11 @@ struct Law {
   double bits = 0.0;   // description length of structure and constants
 };
 
-int complexity(const Law& law, const Table& table, const Table& target_table);
+// Nodes that a term adds besides its basis function: coefficient, product and sum sign; the constant
+// basis function is a coefficient alone.
+inline constexpr int kTerm = 3;
+inline constexpr int kConstantTerm = 2;
+
 // Scales a law so that its costliest psi comes first with coefficient 1; returns the divisor.
 double normalise(Law& law, const Table& target_table);
 

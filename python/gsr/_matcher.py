@@ -1,0 +1,300 @@
+"""Recognises the rows of a basis matrix in a SymPy expression."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from gsr import _core
+from gsr._rows import PRODUCT, SUM, VARIABLE
+from gsr.exceptions import GSRError
+from gsr.library import Library
+from gsr.transformation import POWERS, Transformation
+
+Argument = tuple[int, tuple[int, ...]]
+FoundRow = tuple[int, int, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class _Power:
+    """A row whose transformation is a power, so that k times its argument is k^power times it."""
+
+    name: str
+    power: Fraction
+    argument: Argument
+
+    def scaled(self, k: int) -> _Power:
+        variables = tuple(sorted(self.argument[1] * k))
+        return self if k == 1 else replace(self, argument=(SUM, variables))
+
+
+class Matcher:
+    """Splits a product into rows.
+
+    Parameters
+    ----------
+    library : Library
+        Transformations to choose from.
+    names : sequence of str
+        The variables.
+    n_v : int
+        Most operands of one argument.
+    """
+
+    def __init__(self, library: Library, names: Sequence[str], n_v: int) -> None:
+        self.library = library
+        self.names = list(names)
+        self.n_v = n_v
+        self.calls: list[FoundRow] = []
+        self.monomial: Counter[int] = Counter()
+        self.sums: Counter[Argument] = Counter()
+        self.roots: list[_Power] = []
+
+    def match(self, expression: Any) -> list[FoundRow]:
+        """Return rows (code, argument type, variables) whose product is the expression."""
+        import sympy
+
+        expression = self._own(self._parsed(expression))
+        coefficient = sympy.Integer(1)
+        for factor in sympy.Mul.make_args(expression):
+            if factor.is_number:
+                coefficient *= sympy.nsimplify(factor)
+            else:
+                self._factor(factor)
+        powers = self._with_coefficient(coefficient)
+        found = self.calls + [(self.library.code(p.name), *p.argument) for p in powers]
+        if len(found) > _core.MAX_ROWS:
+            raise GSRError(f"{expression} cannot be encoded: more than {_core.MAX_ROWS} factors")
+        return found
+
+    def _parsed(self, expression: Any) -> Any:
+        import sympy
+        from sympy.parsing import sympy_parser as parser
+
+        symbols = {name: sympy.Symbol(name, real=True) for name in self.names}
+        if isinstance(expression, str):
+            rules = parser.standard_transformations
+            rules += (parser.convert_xor, parser.implicit_multiplication)
+            expression = parser.parse_expr(expression, symbols, rules)
+        expression = sympy.sympify(expression)
+        unknown = sorted(s.name for s in expression.free_symbols if s.name not in symbols)
+        if unknown:
+            raise GSRError(f"{unknown[0]!r} is not one of the variables {', '.join(symbols)}")
+        return expression.xreplace({s: symbols[s.name] for s in expression.free_symbols})
+
+    # ---- functions ---------------------------------------------------------------------------
+
+    def _own(self, expression: Any) -> Any:
+        """Divide by transformations of the user's as long as that makes the expression simpler.
+
+        They come first, because their forms may be products that would be taken apart.
+        """
+        own = [k for k, e in enumerate(self.library.entries) if isinstance(e, Transformation)]
+        for code in own:
+            for argument, candidate in self._candidates(expression):
+                rest = expression / self.library.sympy(code, argument)
+                if rest.count_ops() < expression.count_ops():
+                    self.calls.append((code, *candidate))
+                    return self._own(rest)
+        return expression
+
+    def _candidates(self, expression: Any) -> Iterator[tuple[Any, Argument]]:
+        import sympy
+
+        for part in sympy.preorder_traversal(expression):
+            for argument in (part, -part):
+                read = self._argument(argument)
+                if read is not None:
+                    yield argument, read
+
+    def _factor(self, factor: Any) -> None:
+        import sympy
+
+        if isinstance(factor, sympy.exp):
+            self._exponential(factor)
+            return
+        base, power = factor.as_base_exp()
+        if isinstance(base, sympy.log):
+            base = base.replace(sympy.Abs, lambda inside: inside)
+        if power.is_Integer and power > 0 and self._call(base, int(power)):
+            return
+        if not power.is_Rational or power.q > 2 or not self._raise(base, power):
+            raise self._cannot(factor)
+
+    def _call(self, factor: Any, times: int) -> bool:
+        functions = [k for k, name in enumerate(self.library.names) if name not in POWERS]
+        for argument, read in self._candidates(factor):
+            for code in functions:
+                if self.library.sympy(code, argument) == factor:
+                    self.calls += [(code, *read)] * times
+                    return True
+        return False
+
+    def _exponential(self, factor: Any) -> None:
+        """exp(a + b - c) = exp(a + b) exp(-c): linear terms stay together, products do not."""
+        import sympy
+
+        linear: dict[str, list[int]] = {"exp": [], "exp_neg": []}
+        found: list[tuple[str, Argument]] = []
+        for term in sympy.Add.make_args(factor.exp):
+            n, part = term.as_coeff_Mul()
+            read = self._argument(part)
+            if read is None or not n.is_Integer:
+                raise self._cannot(factor)
+            name = "exp" if n > 0 else "exp_neg"
+            if read[0] == VARIABLE:
+                linear[name] += list(read[1]) * abs(int(n))
+            else:
+                found += [(name, read)] * abs(int(n))
+        for name, variables in linear.items():
+            for start in range(0, len(variables), self.n_v):
+                found.append((name, _argument(SUM, sorted(variables)[start : start + self.n_v])))
+        if any(name not in self.library for name, _ in found):
+            raise self._cannot(factor)
+        self.calls += [(self.library.code(name), *read) for name, read in found]
+
+    # ---- powers ------------------------------------------------------------------------------
+
+    def _raise(self, base: Any, power: Any) -> bool:
+        """Take note of base^power, whose power is a multiple of one half."""
+        import sympy
+
+        if isinstance(base, sympy.Abs):  # |t|^n = t^(n-1) sqrt(t^2)
+            inside = self._argument(base.args[0] ** 2)
+            return self._root(inside) and self._raise(base.args[0], power - 1)
+        if power.q == 2:
+            half = sympy.Rational(1, 2)
+            return self._root(self._argument(base)) and self._raise(base, power - half)
+        if base.is_Mul or base.is_Pow:
+            parts = [part.as_base_exp() for part in sympy.Mul.make_args(base)]
+            return all(self._raise(b, e * power) for b, e in parts)
+        read = self._argument(base)
+        if read is None:
+            return bool(power == 0)
+        if read[0] == VARIABLE:
+            self.monomial[read[1][0]] += int(power)
+        else:
+            self.sums[read] += int(power)
+        return True
+
+    def _root(self, argument: Argument | None) -> bool:
+        if argument is None or "sqrt" not in self.library:
+            return False
+        self.roots.append(_Power("sqrt", Fraction(1, 2), argument))
+        return True
+
+    def _with_coefficient(self, coefficient: Any) -> list[_Power]:
+        """Return the rows of powers that have the coefficient inside their arguments."""
+        compact = self.roots + self._sum_rows() + self._monomial_rows(together=True)
+        if coefficient == 1:
+            return compact
+        squared = coefficient**2
+        if coefficient > 0 and squared.is_Rational:
+            single = self.roots + self._sum_rows() + self._monomial_rows(together=False)
+            for powers in (compact, single):
+                scales = _scales(powers, Fraction(int(squared.p), int(squared.q)), self.n_v)
+                if scales is not None:
+                    pairs = zip(powers, scales, strict=True)
+                    return _merged([power.scaled(k) for power, k in pairs], self.n_v)
+        raise self._cannot(coefficient)
+
+    def _sum_rows(self) -> list[_Power]:
+        return [row for argument, n in self.sums.items() for row in self._fewest(argument, n)]
+
+    def _monomial_rows(self, together: bool) -> list[_Power]:
+        above = {v: n for v, n in self.monomial.items() if n > 0}
+        powers = set(above.values())
+        found: list[_Power] = []
+        for v, n in self.monomial.items():
+            found += self._fewest(_argument(PRODUCT, [v]), n, plain=True)
+        if together and powers in ({2}, {3}):
+            whole = self._fewest(_argument(PRODUCT, sorted(above)), powers.pop())
+            if len(whole) == 1:
+                found = [row for row in found if row.power < 0] + whole
+        return _merged(found, self.n_v) if together else found
+
+    def _fewest(self, argument: Argument, n: int, plain: bool = False) -> list[_Power]:
+        """Return as few rows as can be whose product is argument^n; identities alone if plain."""
+        if n < 0:
+            if "inverse" not in self.library:
+                raise self._cannot(f"{self._written(argument)}^{n}")
+            return [_Power("inverse", Fraction(-1), argument)] * -n
+        named = ("identity",) if plain and "identity" in self.library else tuple(POWERS)
+        usable = [(x, int(POWERS[x])) for x in named if x in self.library and POWERS[x] >= 1]
+        best: dict[int, list[_Power]] = {0: []}
+        for reach in range(1, n + 1):
+            for name, q in usable:
+                if reach - q in best:
+                    way = [*best[reach - q], _Power(name, Fraction(q), argument)]
+                    best[reach] = min(best.get(reach, way), way, key=len)
+        if n not in best:
+            raise self._cannot(f"{self._written(argument)}^{n}")
+        return best[n]
+
+    # ---- arguments ---------------------------------------------------------------------------
+
+    def _argument(self, expression: Any) -> Argument | None:
+        """Read a variable, a sum or a product of variables with multiplicities."""
+        import sympy
+
+        linear = self._operands(sympy.Add.make_args(expression), lambda t: t.as_coeff_Mul()[::-1])
+        if linear:
+            return _argument(SUM, linear)
+        product = self._operands(sympy.Mul.make_args(expression), lambda f: f.as_base_exp())
+        return _argument(PRODUCT, product) if product else None
+
+    def _operands(self, parts: Sequence[Any], split: Any) -> list[int] | None:
+        operands: list[int] = []
+        for part in parts:
+            symbol, n = split(part)
+            if not symbol.is_Symbol or not n.is_Integer or not 0 < n <= self.n_v:
+                return None
+            operands += [self.names.index(symbol.name) + 1] * int(n)
+        return sorted(operands) if len(operands) <= self.n_v else None
+
+    def _written(self, argument: Argument) -> str:
+        shown = [self.names[v - 1] for v in argument[1]]
+        return shown[0] if len(shown) == 1 else f"({' + '.join(shown)})"
+
+    def _cannot(self, factor: Any) -> GSRError:
+        return GSRError(
+            f"the factor {factor} cannot be encoded with the transformations"
+            f" {', '.join(self.library.names)} and at most {self.n_v} operands"
+        )
+
+
+def _argument(kind: int, variables: Sequence[int]) -> Argument:
+    return (VARIABLE if len(variables) == 1 else kind), tuple(variables)
+
+
+def _merged(powers: list[_Power], n_v: int) -> list[_Power]:
+    """Put single variables under identity, and those under inverse, into products."""
+    kept = [p for p in powers if not _single(p)]
+    for name in ("identity", "inverse"):
+        lone = sorted(p.argument[1][0] for p in powers if _single(p) and p.name == name)
+        for start in range(0, len(lone), n_v):
+            argument = _argument(PRODUCT, lone[start : start + n_v])
+            kept.append(_Power(name, Fraction(1 if name == "identity" else -1), argument))
+    return kept
+
+
+def _single(power: _Power) -> bool:
+    return power.name in ("identity", "inverse") and power.argument[0] == VARIABLE
+
+
+def _scales(powers: list[_Power], squared: Fraction, n_v: int) -> list[int] | None:
+    """Return k_i with prod k_i^(2 power_i) = squared, where k_i copies fit into the argument."""
+    reached: dict[Fraction, list[int]] = {Fraction(1): []}
+    for power in powers:
+        kind, variables = power.argument
+        most = 1 if kind == PRODUCT else n_v // len(variables)
+        step: dict[Fraction, list[int]] = {}
+        for k in range(1, most + 1):
+            factor = Fraction(k) ** int(2 * power.power)
+            for value, scales in reached.items():
+                step.setdefault(value * factor, [*scales, k])
+        reached = step
+    return reached.get(squared)

@@ -1,0 +1,298 @@
+"""A law g(y) = f(x): how it reads, and what it predicts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gsr import _latex
+from gsr._rows import PRODUCT, Matrix, Row, is_constant, negative_arguments
+from gsr._text import number, shown_name, text, weighted_sum
+from gsr.encoding import complexity, decode, evaluate
+from gsr.exceptions import GSRError, PredictionWarning
+from gsr.explicit import explicit, logarithms
+from gsr.inversion import Inversion
+from gsr.library import Library
+from gsr.transformation import Array
+
+Bars = tuple[tuple[int, ...], ...]
+Terms = list[tuple[float, Any]]
+ROWS_NAMED = 5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Equation:
+    """A law sum_j beta_j psi_j(y) = sum_k alpha_k phi_k(x).
+
+    `Equation.from_data` finds the last three fields from training data.
+
+    Parameters
+    ----------
+    library, target_library : Library
+        Mapping tables of the features and of the target.
+    psi, phi : tuple of matrices
+        Basis functions of the target and of the features.
+    beta, alpha : array
+        Their coefficients; beta[0] is 1.
+    feature_names : tuple of str
+        Any strings; they are never parsed.
+    target_name : str
+        Likewise.
+    absolute_target, absolute_features : tuple of tuples of int
+        For each basis function the rows of ln that need the bars of ln|t|.
+    inversion : Inversion
+        Solves g(y) = v.
+    """
+
+    library: Library
+    target_library: Library
+    psi: tuple[Matrix, ...]
+    beta: Array
+    phi: tuple[Matrix, ...]
+    alpha: Array
+    feature_names: tuple[str, ...]
+    target_name: str
+    absolute_target: Bars
+    absolute_features: Bars
+    inversion: Inversion
+
+    @classmethod
+    def from_data(
+        cls,
+        library: Library,
+        target_library: Library,
+        psi: Sequence[Matrix],
+        beta: npt.ArrayLike,
+        phi: Sequence[Matrix],
+        alpha: npt.ArrayLike,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        *,
+        feature_names: Sequence[str] | None = None,
+        target_name: str = "y",
+    ) -> Equation:
+        """Build a law and learn from training data what it leaves open.
+
+        Parameters
+        ----------
+        library, target_library, psi, beta, phi, alpha
+            As for the class; terms with coefficient 0 are dropped.
+        X : array of shape (N, d)
+            Training features.
+        y : array of shape (N,)
+            Training target. Both decide where ln|t| is written ln(t), and which solution of
+            g(y) = v is meant.
+        feature_names : sequence of str, optional
+            x1, x2, ... unless given.
+        target_name : str
+            Name of the target.
+
+        Returns
+        -------
+        Equation
+        """
+        table, target = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
+        names = tuple(feature_names or (f"x{v + 1}" for v in range(table.shape[1])))
+        _check_names(names, target_name, table.shape[1])
+        psi, beta = _nonzero(psi, beta, "psi")
+        phi, alpha = _nonzero(phi, alpha, "phi")
+        column = target[:, None]
+        bars_y = tuple(negative_arguments(m, target_library, column) for m in psi)
+        bars_x = tuple(negative_arguments(m, library, table) for m in phi)
+        found = logarithms(phi, alpha.tolist(), library)
+        inversion = Inversion.learn(target_library, psi, beta, table, target, found)
+        return cls(
+            library, target_library, psi, beta, phi, alpha, names, target_name, bars_y, bars_x,
+            inversion,
+        )  # fmt: skip
+
+    # ---- reading -----------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        return f"{self._written(self._target_parts())} = {self._written(self._feature_parts())}"
+
+    __repr__ = __str__
+
+    def terms(self) -> tuple[Terms, Terms]:
+        """Return (target terms, feature terms), each as (coefficient, SymPy expression)."""
+        target = [
+            (float(b), decode(m, self.target_library, (self.target_name,), absolute=bars))
+            for m, b, bars in zip(self.psi, self.beta, self.absolute_target, strict=True)
+        ]
+        features = [(float(self.alpha[k]), self.feature_term(k)) for k in self._order()]
+        return target, features
+
+    def feature_term(self, k: int) -> Any:
+        """Return phi_k as a SymPy expression."""
+        bars = self.absolute_features[k]
+        return decode(self.phi[k], self.library, self.feature_names, absolute=bars)
+
+    def argument(self, row: Row) -> Any:
+        """Return the argument of a row's transformation as a SymPy expression."""
+        import sympy
+
+        symbols = [sympy.Symbol(self.feature_names[v - 1], real=True) for v in row.variables]
+        return (sympy.Mul if row.argument == PRODUCT else sympy.Add)(*symbols)
+
+    def sympy(self) -> Any:
+        """Return the law as a SymPy equation, with the coefficients as they are."""
+        import sympy
+
+        left, right = (
+            sympy.Add(*(e if c == 1 else sympy.Float(c) * e for c, e in side))
+            for side in self.terms()
+        )
+        return sympy.Eq(left, right, evaluate=False)
+
+    def explicit(self) -> list[Any]:
+        """Return closed forms y = ... as SymPy expressions.
+
+        Returns
+        -------
+        list of sympy.Expr
+            One for each branch that the training range meets; empty without a closed form.
+        """
+        return explicit(self)
+
+    def latex(self) -> str:
+        """Return the law as LaTeX, with six significant digits."""
+        return " = ".join(_latex.side(terms) for terms in self.terms())
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+    def unit_vector(self) -> tuple[Array, Array]:
+        """Return (alpha, beta) scaled so that together they have norm 1, as the paper prints."""
+        norm = float(np.sqrt((self.alpha**2).sum() + (self.beta**2).sum()))
+        return self.alpha / norm, self.beta / norm
+
+    @property
+    def complexity(self) -> int:
+        """Nodes of both sides: basis functions, coefficients other than 1, and operators."""
+        n_features = len(self.feature_names)
+        nodes = -2
+        for matrix, c in zip(self.psi, self.beta, strict=True):
+            nodes += 1 + complexity(matrix, self.target_library) + 2 * (number(abs(c)) != "1")
+        for matrix, c in zip(self.phi, self.alpha, strict=True):
+            weighted = number(abs(c)) != "1" and not is_constant(matrix, self.library)
+            nodes += 1 + complexity(matrix, self.library, n_features) + 2 * weighted
+        return max(nodes, 0)
+
+    def _order(self) -> list[int]:
+        """Return the feature terms as they are written: the constant last."""
+        return sorted(range(len(self.phi)), key=lambda k: is_constant(self.phi[k], self.library))
+
+    def _target_parts(self) -> list[tuple[float, Matrix, Library, Any, Any]]:
+        parts = zip(self.beta, self.psi, self.absolute_target, strict=True)
+        return [(float(b), m, self.target_library, (self.target_name,), a) for b, m, a in parts]
+
+    def _feature_parts(self) -> list[tuple[float, Matrix, Library, Any, Any]]:
+        return [
+            (float(self.alpha[k]), self.phi[k], self.library, self.feature_names, bars)
+            for k, bars in ((k, self.absolute_features[k]) for k in self._order())
+        ]
+
+    def _written(self, parts: list[tuple[float, Matrix, Library, Any, Any]]) -> str:
+        terms: list[tuple[float, Callable[[str], str]]] = [
+            (c, partial(_term, matrix, library, names, bars))
+            for c, matrix, library, names, bars in parts
+        ]
+        return weighted_sum(terms)
+
+    # ---- prediction --------------------------------------------------------------------------
+
+    def predict(self, X: npt.ArrayLike) -> Array:
+        """Solve the law for y.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Features.
+
+        Returns
+        -------
+        array of shape (n,)
+            NaN where the law gives no finite y, in which case a `PredictionWarning` says in
+            which rows and why. It also says where several values were possible and the nearest
+            training row had to decide.
+        """
+        table = np.asarray(X, dtype=float)
+        if table.ndim != 2 or table.shape[1] != len(self.feature_names):
+            raise GSRError(
+                f"X must have {len(self.feature_names)} columns ({', '.join(self.feature_names)}),"
+                f" but its shape is {table.shape}"
+            )
+        with np.errstate(all="ignore"):
+            v = evaluate(self.phi, self.library, table) @ self.alpha if self.phi else 0.0
+        v = np.broadcast_to(np.asarray(v, dtype=float), (len(table),))
+        solution = self.inversion.solve(v, table)
+        if not solution.solved.all():
+            self._warn_unsolved(table, v, ~solution.solved)
+        if solution.guessed.any():
+            self._warn_guessed(solution.guessed)
+        return solution.values
+
+    def _warn_unsolved(self, X: Array, v: Array, unsolved: Any) -> None:
+        reasons = np.full(len(X), f"f(x) is outside the range of {self._left()}", dtype=object)
+        reasons[self.inversion.overflows(v)] = f"{shown_name(self.target_name)} overflows"
+        reasons[~np.isfinite(v)] = "f(x) overflows"
+        for row in (row for matrix in self.phi for row in matrix):
+            undefined = ~np.isfinite(evaluate([[row]], self.library, X)[:, 0])
+            shown = _term([row], self.library, self.feature_names, ())
+            reasons[undefined] = f"{shown} is undefined"
+        for k, name in enumerate(self.feature_names):
+            reasons[~np.isfinite(X[:, k])] = f"{shown_name(name)} is not finite"
+        told = [
+            f"{reason} in {_listed(unsolved & (reasons == reason))}"
+            for reason in dict.fromkeys(reasons[unsolved])
+        ]
+        message = f"{unsolved.sum()} of {len(X)} predictions are NaN: {'; '.join(told)}"
+        warnings.warn(message, PredictionWarning, stacklevel=3)
+
+    def _warn_guessed(self, guessed: Any) -> None:
+        warnings.warn(
+            f"several values of {shown_name(self.target_name)} solve the law in"
+            f" {_listed(guessed)}; the one closest to the nearest training row was taken",
+            PredictionWarning,
+            stacklevel=3,
+        )
+
+    def _left(self) -> str:
+        return self._written(self._target_parts())
+
+
+def _term(matrix: Matrix, library: Library, names: Any, bars: Any, size: str = "") -> str:
+    if is_constant(matrix, library):
+        return size or "1"
+    return text(matrix, library, names, absolute=bars, coefficient=size)
+
+
+def _listed(rows: Any) -> str:
+    found = np.flatnonzero(rows)
+    shown = ", ".join(map(str, found[:ROWS_NAMED])) + (", ..." if len(found) > ROWS_NAMED else "")
+    return f"{len(found)} row{'s' if len(found) > 1 else ''} ({shown})"
+
+
+def _check_names(names: tuple[str, ...], target_name: str, n_features: int) -> None:
+    if len(names) != n_features:
+        raise GSRError(f"there are {n_features} features, but {len(names)} feature names")
+    everything = [*names, target_name]
+    twice = [name for name in everything if everything.count(name) > 1]
+    if twice:
+        raise GSRError(f"names must differ, but {twice[0]!r} is there twice")
+
+
+def _nonzero(
+    matrices: Sequence[Matrix], coefficients: npt.ArrayLike, what: str
+) -> tuple[tuple[Matrix, ...], Array]:
+    values = np.atleast_1d(np.asarray(coefficients, dtype=float))
+    if len(values) != len(matrices):
+        raise GSRError(f"there are {len(matrices)} {what}, but {len(values)} coefficients")
+    kept = [(m, c) for m, c in zip(matrices, values, strict=True) if c != 0]
+    return tuple(m for m, _ in kept), np.array([c for _, c in kept])

@@ -1,0 +1,142 @@
+"""The sign of y where the law has lost it, as in ln|y| = f(x) or y^2 = f(x)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gsr._rows import VARIABLE, Row, argument_values
+from gsr.transformation import Array
+
+Bits = npt.NDArray[np.bool_]
+INTEGER_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class SignRule:
+    """sign(y) = constant times the signs of some arguments.
+
+    Parameters
+    ----------
+    constant : int
+        1 or -1.
+    arguments : tuple of (argument type, variables)
+        As in the rows of a basis matrix.
+    """
+
+    constant: int
+    arguments: tuple[tuple[int, tuple[int, ...]], ...]
+
+    def __call__(self, X: Array) -> Array:
+        """Return 1 or -1 for each row of X; 0 where an argument is 0."""
+        signs = np.full(len(X), float(self.constant))
+        for kind, variables in self.arguments:
+            signs *= np.sign(argument_values(Row(0, kind, variables), X))
+        return signs
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The training rows, to be asked for the y of the one nearest to a new row.
+
+    Parameters
+    ----------
+    scale : array of shape (d,)
+        Spread of each feature.
+    X : array of shape (N, d)
+        Training features.
+    y : array of shape (N,)
+        Their target.
+    """
+
+    scale: Array
+    X: Array
+    y: Array
+
+    @classmethod
+    def of(cls, X: Array, y: Array) -> Neighbours:
+        """Keep training data, with the features' standard deviations as scale."""
+        spread = X.std(axis=0)
+        return cls(np.where(spread > 0, spread, 1.0), X.copy(), y.copy())
+
+    def __call__(self, X: Array) -> Array:
+        """Return the y of the training row nearest to each row of X."""
+        from scipy.spatial import cKDTree
+
+        # A feature that the law does not use may be missing.
+        _, nearest = cKDTree(self.X / self.scale).query(np.nan_to_num(X / self.scale))
+        found: Array = self.y[nearest]
+        return found
+
+
+def parity_rule(
+    X: Array, y: Array, logarithms: Sequence[tuple[float, Row]], beta: float
+) -> SignRule | None:
+    """Find the sign in beta ln|y| = sum c ln|argument| + ...: the product of the odd powers.
+
+    The complex logarithm with integer coefficients gives it exactly.
+
+    Parameters
+    ----------
+    X, y : array
+        Training data, on every row of which the rule must hold.
+    logarithms : sequence of (coefficient, Row)
+        The terms of f that are one logarithm.
+    beta : float
+        The coefficient of ln|y|.
+
+    Returns
+    -------
+    SignRule or None
+    """
+    powers = [(c / beta, (row.argument, row.variables)) for c, row in logarithms]
+    if any(abs(c - round(c)) > INTEGER_TOLERANCE for c, _ in powers):
+        return None
+    odd = tuple(argument for c, argument in powers if round(c) % 2 == 1)
+    rules = (SignRule(constant, odd) for constant in (1, -1))
+    return next((rule for rule in rules if _holds(rule, X, y)), None)
+
+
+def eliminated_rule(X: Array, y: Array, logarithms: Sequence[Row]) -> SignRule | None:
+    """Find signs of logarithms' arguments and of features whose product is the sign of y.
+
+    Signs multiply as bits add, so this is a linear system over GF(2).
+    """
+    arguments = [(row.argument, row.variables) for row in logarithms]
+    arguments += [(VARIABLE, (v,)) for v in range(1, X.shape[1] + 1)]
+    arguments = list(dict.fromkeys(arguments))
+    values = np.column_stack([argument_values(Row(0, *a), X) for a in arguments])
+    known = (values != 0).all(axis=1) & (y != 0)
+    bits = np.column_stack([np.ones(len(X), bool), values < 0, y < 0])[known]
+    chosen = _solve_bits(np.unique(bits, axis=0)) if len(bits) else None
+    if chosen is None:
+        return None
+    rule = SignRule(-1 if 0 in chosen else 1, tuple(arguments[j - 1] for j in chosen if j))
+    return rule if _holds(rule, X, y) else None
+
+
+def _holds(rule: SignRule, X: Array, y: Array) -> bool:
+    signs = rule(X) * np.sign(y)
+    return bool((signs >= 0).all() and (signs > 0).any())
+
+
+def _solve_bits(system: Bits) -> list[int] | None:
+    """Return the columns that add up to the last one; the first columns are preferred."""
+    system = system.copy()
+    pivots: list[int] = []
+    for j in range(system.shape[1] - 1):
+        rank = len(pivots)
+        below = np.flatnonzero(system[rank:, j])
+        if not len(below):
+            continue
+        system[[rank, rank + below[0]]] = system[[rank + below[0], rank]]
+        others = system[:, j].copy()
+        others[rank] = False
+        system[others] ^= system[rank]
+        pivots.append(j)
+    if system[len(pivots) :, -1].any():
+        return None
+    return [j for i, j in enumerate(pivots) if system[i, -1]]

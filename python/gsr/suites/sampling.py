@@ -1,0 +1,74 @@
+"""How the rows of a benchmark problem are placed: U(a,b,c) and E(a,b,c) of the paper."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count as count_from
+from math import gcd
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+GOLDEN = (5**0.5 - 1) / 2
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """`count` points between `low` and `high` for every variable."""
+
+    low: float
+    high: float
+    count: int
+
+    letter = "E"
+
+    def points(self, dimension: int, rng: np.random.Generator) -> Array:
+        """Return the rows as an array of shape (rows, dimension)."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return f"{self.letter}({self.low:g}, {self.high:g}, {self.count:,})"
+
+
+@dataclass(frozen=True)
+class Uniform(Sampling):
+    """U(a,b,c): c rows drawn at random, independently for every variable."""
+
+    letter = "U"
+
+    def points(self, dimension: int, rng: np.random.Generator) -> Array:
+        return rng.uniform(self.low, self.high, (self.count, dimension))
+
+
+@dataclass(frozen=True)
+class Grid(Sampling):
+    """E(a,b,c): the full grid over c evenly spaced values of every variable."""
+
+    def points(self, dimension: int, rng: np.random.Generator) -> Array:
+        axis = np.linspace(self.low, self.high, self.count)
+        axes = np.meshgrid(*[axis] * dimension, indexing="ij")
+        return np.stack([each.ravel() for each in axes], axis=1)
+
+
+@dataclass(frozen=True)
+class Lattice(Sampling):
+    """E(a,b,c) as c rows in all, where the full grid would be too large.
+
+    Every variable takes each of the c evenly spaced values exactly once. The first runs
+    through them in order, the others in strides near the golden section of c, so that
+    the rows cover the box evenly and no two variables are collinear.
+    """
+
+    def points(self, dimension: int, rng: np.random.Generator) -> Array:
+        axis = np.linspace(self.low, self.high, self.count)
+        order = np.arange(self.count)
+        strides = [self._stride(power) for power in range(dimension)]
+        return np.stack([axis[order * stride % self.count] for stride in strides], axis=1)
+
+    def _stride(self, power: int) -> int:
+        if power == 0:
+            return 1
+        start = int(self.count * GOLDEN**power)
+        return next(s for s in count_from(start) if gcd(s, self.count) == 1)
