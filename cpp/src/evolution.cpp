@@ -11,6 +11,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr int kBetweenGenerations = -1;
+constexpr Index kManyRows = 20000;
+
 }  // namespace
 
 Evolution::Evolution(Problem problem)
@@ -23,41 +26,52 @@ Evolution::Evolution(Problem problem)
   births_.resize(static_cast<std::size_t>(problem_->settings.population_size));
 }
 
+// The clock is looked at between births where those are long, so that a run ends in time on large
+// data too; the generation goes on where it was left.
 Evolution::Status Evolution::run(double seconds) {
   const auto deadline =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(
                          std::chrono::duration<double>(std::min(seconds, 1e8)));
   while (status_ == Status::running) {
-    step();
-    status_ = check();
+    if (next_birth_ == kBetweenGenerations) begin_generation();
+    breed_some();
+    if (next_birth_ == problem_->settings.population_size) {
+      finish_generation();
+      status_ = check();
+    }
     if (Clock::now() >= deadline) break;
   }
   return status_;
 }
 
-void Evolution::step() {
+void Evolution::begin_generation() {
   ++generation_;
-  const Sublibrary sublibrary = choose_sublibrary(generation_, *problem_);
-  const int first = static_cast<int>(population_.size());
-  breed(first, sublibrary);
-  archive_births(first);
-  for (std::size_t i = static_cast<std::size_t>(first); i < births_.size(); ++i)
-    population_.push_back(std::move(births_[i].individual));
-  select_survivors();
+  sublibrary_ = choose_sublibrary(generation_, *problem_);
+  first_birth_ = next_birth_ = static_cast<int>(population_.size());
 }
 
-void Evolution::breed(int first, const Sublibrary& sublibrary) {
-  const int end = problem_->settings.population_size;
-  pool_.for_each(first, end, [&](int worker, int i) {
+void Evolution::breed_some() {
+  const int all = problem_->settings.population_size;
+  const bool long_births = problem_->x.n_rows() > kManyRows;
+  const int end = long_births ? std::min(all, next_birth_ + pool_.size()) : all;
+  pool_.for_each(next_birth_, end, [&](int worker, int i) {
     Birth& birth = births_[static_cast<std::size_t>(i)];
     birth.laws.clear();
-    bear(*solvers_[static_cast<std::size_t>(worker)], sublibrary, i, birth);
+    bear(*solvers_[static_cast<std::size_t>(worker)], i, birth);
   });
-  evaluations_ += end - first;
+  archive_births(next_birth_, end);
+  evaluations_ += end - next_birth_;
+  next_birth_ = end;
 }
 
-void Evolution::bear(IndividualSolver& solver, const Sublibrary& sublibrary, int index,
-                     Birth& birth) const {
+void Evolution::finish_generation() {
+  for (std::size_t i = static_cast<std::size_t>(first_birth_); i < births_.size(); ++i)
+    population_.push_back(std::move(births_[i].individual));
+  select_survivors();
+  next_birth_ = kBetweenGenerations;
+}
+
+void Evolution::bear(IndividualSolver& solver, int index, Birth& birth) const {
   const Settings& settings = problem_->settings;
   Random random(settings.seed, static_cast<std::uint64_t>(generation_),
                 static_cast<std::uint64_t>(index));
@@ -76,7 +90,7 @@ void Evolution::bear(IndividualSolver& solver, const Sublibrary& sublibrary, int
   } else if (n_parents > 0 && u < settings.p_crossover + settings.p_mutation) {
     keep_unmutated(random, parent(), settings.n_mutated, phi, psi);
   }
-  complete_at_random(random, sublibrary, *problem_, phi, psi);
+  complete_at_random(random, sublibrary_, *problem_, phi, psi);
 
   birth.individual.phi.clear();
   birth.individual.psi.clear();
@@ -87,9 +101,9 @@ void Evolution::bear(IndividualSolver& solver, const Sublibrary& sublibrary, int
 }
 
 // In the order of birth, so that the front does not depend on which thread was faster.
-void Evolution::archive_births(int first) {
-  for (std::size_t i = static_cast<std::size_t>(first); i < births_.size(); ++i)
-    for (const Law& law : births_[i].laws)
+void Evolution::archive_births(int first, int end) {
+  for (int i = first; i < end; ++i)
+    for (const Law& law : births_[static_cast<std::size_t>(i)].laws)
       if (std::isfinite(law.rmse)) archive_.offer(law);
 }
 

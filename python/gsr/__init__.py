@@ -1,1 +1,51 @@
-"""Generalized symbolic regression."""
+"""Finds laws in data: generalized symbolic regression, g(y) = f(x)."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from gsr.equation import Equation
+    from gsr.estimator import GSRRegressor
+    from gsr.exceptions import DomainWarning, GSRError, InterruptedWarning, PredictionWarning
+    from gsr.info import core_info
+    from gsr.library import Library, Transformation
+
+#: Loaded when first used, so that `import gsr` stays light.
+_HOMES = {
+    "DomainWarning": "exceptions",
+    "Equation": "equation",
+    "GSRError": "exceptions",
+    "GSRRegressor": "estimator",
+    "InterruptedWarning": "exceptions",
+    "Library": "library",
+    "PredictionWarning": "exceptions",
+    "Transformation": "library",
+    "core_info": "info",
+}
+
+__all__ = [
+    "DomainWarning",
+    "Equation",
+    "GSRError",
+    "GSRRegressor",
+    "InterruptedWarning",
+    "Library",
+    "PredictionWarning",
+    "Transformation",
+    "__version__",
+    "core_info",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'gsr' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"gsr.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -92,20 +92,32 @@ class Matcher:
 
         They come first, because their forms may be products that would be taken apart.
         """
+        import sympy
+
         own = [k for k, e in enumerate(self.library.entries) if isinstance(e, Transformation)]
-        for code in own:
-            for argument, candidate in self._candidates(expression):
-                rest = expression / self.library.sympy(code, argument)
-                if rest.count_ops() < expression.count_ops():
-                    self.calls.append((code, *candidate))
-                    return self._own(rest)
+        rests = [
+            (sympy.powsimp(expression / self.library.sympy(code, argument)), (code, *read))
+            for code in own
+            for argument, read in self._candidates(expression, roots=True)
+        ]
+        if rests:
+            rest, row = min(rests, key=lambda pair: pair[0].count_ops())
+            if rest.count_ops() < expression.count_ops():
+                self.calls.append(row)
+                return self._own(rest)
         return expression
 
-    def _candidates(self, expression: Any) -> Iterator[tuple[Any, Argument]]:
+    def _candidates(self, expression: Any, roots: bool = False) -> Iterator[tuple[Any, Argument]]:
+        """Return what could be an argument inside the expression.
+
+        SymPy pulls a minus through sums, and a square through products (`roots`).
+        """
         import sympy
 
         for part in sympy.preorder_traversal(expression):
-            for argument in (part, -part):
+            for argument in (part, -part, *([sympy.sqrt(part)] if roots else [])):
+                if argument.has(sympy.Abs):
+                    argument = argument.replace(sympy.Abs, lambda inside: inside)
                 read = self._argument(argument)
                 if read is not None:
                     yield argument, read

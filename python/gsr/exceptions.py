@@ -9,3 +9,11 @@ class GSRError(ValueError):
 
 class PredictionWarning(UserWarning):
     """Some predictions are missing or had to be guessed; the message says which and why."""
+
+
+class DomainWarning(UserWarning):
+    """A transformation is undefined on some of the data and used less, or not at all."""
+
+
+class InterruptedWarning(UserWarning):
+    """The search was interrupted; what it had found so far is kept."""

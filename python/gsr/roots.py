@@ -137,8 +137,15 @@ class Scan:
         if inside.any():
             y = bracketed_roots(self.function, v[inside], a[inside], b[inside])
             # A jump or a pole between two points looks like a bracket too.
-            roots[inside] = np.where(self.function.solves(y, v[inside]), y, np.nan)
+            fine = self.function.solves(y, v[inside]) & ~self._levelled(y, v[inside])
+            roots[inside] = np.where(fine, y, np.nan)
         return roots
+
+    def _levelled(self, y: Array, v: Array) -> Mask:
+        """Tell where g has reached v by rounding only, as exp(-800) = 0."""
+        step = 1e-3 * self.width
+        level = (self.function(y - step) == v) | (self.function(y + step) == v)
+        return level & ((y < self.low) | (y > self.high))
 
     def _at_turning_point(self, v: Array) -> Array:
         """Return the y of an extreme value of g where rounding alone put v beyond it."""

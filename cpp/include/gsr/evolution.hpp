@@ -36,11 +36,12 @@ class Evolution {
     std::vector<Law> laws;
   };
 
-  void step();
-  void breed(int first, const Sublibrary& sublibrary);
-  void bear(IndividualSolver& solver, const Sublibrary& sublibrary, int index, Birth& birth) const;
+  void begin_generation();
+  void breed_some();
+  void finish_generation();
+  void bear(IndividualSolver& solver, int index, Birth& birth) const;
+  void archive_births(int first, int end);
   void select_survivors();
-  void archive_births(int first);
   Status check() const;
   bool reaches_threshold() const;
   double bound() const;
@@ -51,7 +52,10 @@ class Evolution {
   std::vector<Individual> population_;  // survivors first
   std::vector<Birth> births_;
   Archive archive_;
+  Sublibrary sublibrary_;
   int generation_ = -1;  // none yet
+  int first_birth_ = 0;
+  int next_birth_ = -1;  // -1: between generations
   long evaluations_ = 0;
   Status status_ = Status::running;
 };

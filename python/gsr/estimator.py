@@ -1,0 +1,290 @@
+"""The estimator: scikit-learn's conventions around the search."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from gsr import _core, options, search, selection, validation
+from gsr.equation import Equation
+from gsr.library import Library, Transformation, resolve
+
+Array = npt.NDArray[np.float64]
+LibrarySpec = Library | str | Sequence[str | Transformation]
+
+DEFAULT_LIBRARY = "table12"
+#: Target transformations are those of the library that are not trigonometric (paper, Appendix A).
+NOT_FOR_TARGETS = ("cos", "sin", "tan")
+
+
+class GSRRegressor(RegressorMixin, BaseEstimator):
+    """Generalized symbolic regression: finds g(y) = f(x).
+
+    Parameters
+    ----------
+    preset : {"default", "paper"}
+        Where options that are None take their values from. ``"paper"`` is the genetic programming
+        and the hyper-parameters of the GSR paper with a well-posed solver.
+    library : Library, str or sequence, default the paper's appendix table
+        Transformations for the features: names, own `gsr.Transformation` objects, or a preset
+        table (``"table2"``, ``"table12"``, ``"all"``).
+    target_library : Library, str or sequence, optional
+        Transformations for the target; those of `library` that are not trigonometric unless given.
+    transform_target : bool, optional
+        False looks for y = f(x) only (the paper's s-GSR).
+    solver : {"well_posed", "printed"}, optional
+        How coefficients are found; ``"printed"`` is the paper's Algorithm 1 to the letter.
+    max_time : float or None, default 10
+        Seconds after which the best laws so far are kept.
+    max_generations : int, optional
+        Likewise in generations.
+    random_state : int, RandomState or None
+        The same seed gives the same laws, with any number of threads.
+    n_jobs : int or None, default -1
+        Threads; -1 uses all cores.
+    verbose : bool
+        Show progress.
+    callback : callable, optional
+        Called with a `gsr.search.Progress` about 20 times a second.
+
+    n_phi, n_psi : int, optional
+        Basis functions of an individual for the features (M_phi, 15) and the target (M_psi, 1).
+    min_factors, max_factors, n_target_factors : int, optional
+        Transformations multiplied in a basis function (n_B; 1 to 3, and 1).
+    min_multiplicity, max_multiplicity : int, optional
+        Variables in an argument, counted with multiplicity (n_v; 2 to 5).
+    population_size, n_survivors : int, optional
+        N_p (30) and n_p (10).
+    p_crossover, p_mutation : float, optional
+        Probabilities (1/4 each) of making a new individual so; the rest is random.
+    n_mutated : int, optional
+        Basis functions that a mutation replaces (3).
+    sublibraries : bool, optional
+        Cycle through polynomial, trigonometric and all transformations.
+    epsilon, relax_factor, relax_interval : optional
+        Error threshold (1e-6), by how much (sqrt 10) and how often (every 1500 generations) it is
+        relaxed.
+    lam, rho, delta, max_iterations : optional
+        Regularisation, penalty, tolerance and iterations of ADMM.
+
+    Attributes
+    ----------
+    equation_ : Equation
+        The chosen law.
+    front_ : list of FrontEntry
+        The Pareto front of error against complexity, simplest first.
+    status_ : str
+        Why the search ended: ``exact``, ``threshold``, ``max_generations``, ``max_time`` or
+        ``interrupted``.
+    n_generations_, n_evaluations_ : int
+        Work done.
+    fit_time_ : float
+        Seconds of the search.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gsr import GSRRegressor
+    >>> x = np.linspace(1, 4, 20)[:, None]
+    >>> print(GSRRegressor(random_state=0).fit(x, np.sqrt(x[:, 0])).equation_)
+    ln(y) = 0.5 ln(x1)
+    """
+
+    def __init__(
+        self,
+        *,
+        preset: str = "default",
+        library: LibrarySpec | None = None,
+        target_library: LibrarySpec | None = None,
+        transform_target: bool | None = None,
+        solver: str | None = None,
+        max_time: float | None = 10.0,
+        max_generations: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = -1,
+        verbose: bool = False,
+        callback: Callable[[search.Progress], object] | None = None,
+        n_phi: int | None = None,
+        n_psi: int | None = None,
+        min_factors: int | None = None,
+        max_factors: int | None = None,
+        n_target_factors: int | None = None,
+        min_multiplicity: int | None = None,
+        max_multiplicity: int | None = None,
+        population_size: int | None = None,
+        n_survivors: int | None = None,
+        p_crossover: float | None = None,
+        p_mutation: float | None = None,
+        n_mutated: int | None = None,
+        sublibraries: bool | None = None,
+        epsilon: float | None = None,
+        relax_factor: float | None = None,
+        relax_interval: int | None = None,
+        lam: float | None = None,
+        rho: float | None = None,
+        delta: float | None = None,
+        max_iterations: int | None = None,
+    ) -> None:
+        self.preset = preset
+        self.library = library
+        self.target_library = target_library
+        self.transform_target = transform_target
+        self.solver = solver
+        self.max_time = max_time
+        self.max_generations = max_generations
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.n_phi = n_phi
+        self.n_psi = n_psi
+        self.min_factors = min_factors
+        self.max_factors = max_factors
+        self.n_target_factors = n_target_factors
+        self.min_multiplicity = min_multiplicity
+        self.max_multiplicity = max_multiplicity
+        self.population_size = population_size
+        self.n_survivors = n_survivors
+        self.p_crossover = p_crossover
+        self.p_mutation = p_mutation
+        self.n_mutated = n_mutated
+        self.sublibraries = sublibraries
+        self.epsilon = epsilon
+        self.relax_factor = relax_factor
+        self.relax_interval = relax_interval
+        self.lam = lam
+        self.rho = rho
+        self.delta = delta
+        self.max_iterations = max_iterations
+
+    # ---- fitting -----------------------------------------------------------------------------
+
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> GSRRegressor:
+        """Search for laws.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features)
+            Features; column names of a data frame name the variables.
+        y : array of shape (n_samples,)
+            Target; the name of a series names it.
+
+        Returns
+        -------
+        GSRRegressor
+            The estimator itself.
+        """
+        settings = self._settings()
+        table, target = self._validate(X, y)
+        library = resolve(self.library if self.library is not None else DEFAULT_LIBRARY)
+        validation.check_library(library, table, self._names)
+        target_library = self._target_library(library, target)
+
+        evolution = _core.Evolution(table, target, library.table, target_library.table, settings)
+        start = time.perf_counter()
+        with self._reporter() as report:
+            self.status_ = search.run(evolution, self.max_time, report)
+        self.fit_time_ = time.perf_counter() - start
+        self.n_generations_ = evolution.generation + 1
+        self.n_evaluations_ = evolution.evaluations
+
+        def equation(law: Any) -> Equation:
+            return Equation.from_data(
+                library, target_library, law.psi, law.beta, law.phi, law.alpha, table, target,
+                feature_names=self._names, target_name=self._target_name,
+            )  # fmt: skip
+
+        self.front_ = selection.front(evolution.front(), equation)
+        self.best_index_ = selection.best(self.front_, len(target))
+        self.equation_ = self.front_[self.best_index_].equation
+        return self
+
+    def _settings(self) -> Any:
+        names = (*options.SEARCH_OPTIONS, *options.ADMM_OPTIONS)
+        chosen = {name: getattr(self, name) for name in names}
+        settings = options.make_settings(self.preset, self.solver, chosen)
+        options.check_option("max_time", self.max_time, options.Range(float, 0.0))
+        options.check_option("max_generations", self.max_generations, options.Range(int, 1))
+        options.check_option("n_jobs", self.n_jobs, options.Range(int, -1024))
+        settings.max_generations = self.max_generations or 0
+        settings.seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        settings.n_threads = search.n_threads(self.n_jobs)
+        return settings
+
+    def _validate(self, X: Any, y: Any) -> tuple[Array, Array]:
+        table, target = validate_data(
+            self, X, y, dtype=np.float64, ensure_all_finite=False, y_numeric=True
+        )
+        named = getattr(self, "feature_names_in_", None)
+        self._names = [f"x{j + 1}" for j in range(table.shape[1])] if named is None else list(named)
+        self._target_name = str(getattr(y, "name", None) or "y")
+        if self._target_name in self._names:
+            self._target_name += "'"
+        validation.check_finite(table, [f"X, column {name}," for name in self._names])
+        validation.check_finite(target[:, None], [f"y, the target {self._target_name},"])
+        validation.check_size(table)
+        validation.check_target(target, self._target_name)
+        return np.asfortranarray(table), np.asarray(target, dtype=np.float64)
+
+    def _target_library(self, library: Library, target: Array) -> Library:
+        if self.target_library is not None:
+            chosen = resolve(self.target_library)
+        else:
+            names = zip(library.entries, library.names, strict=True)
+            chosen = Library([e for e, name in names if name not in NOT_FOR_TARGETS])
+        if self.transform_target is False and "identity" not in chosen:
+            chosen = Library([*chosen.entries, "identity"])
+        quiet = self.target_library is None
+        return validation.usable_target_library(chosen, target, self._target_name, quiet=quiet)
+
+    def _reporter(self) -> Any:
+        from gsr.progress import reporter
+
+        return reporter(self.verbose, self.callback)
+
+    # ---- using -------------------------------------------------------------------------------
+
+    def predict(self, X: npt.ArrayLike) -> Array:
+        """Solve g(y) = f(x) for y.
+
+        Rows without a solution are NaN and reported by a `PredictionWarning`.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        check_is_fitted(self, "equation_")
+        table = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False)
+        validation.check_finite(table, [f"X, column {name}," for name in self._names])
+        return self.equation_.predict(table)
+
+    def sympy(self) -> Any:
+        """Return the law as a SymPy equation of g(y) and f(x)."""
+        check_is_fitted(self, "equation_")
+        return self.equation_.sympy()
+
+    def explicit(self) -> list[Any]:
+        """Return y as SymPy expressions, one per branch of g; none if g has no closed inverse."""
+        check_is_fitted(self, "equation_")
+        return self.equation_.explicit()
+
+    def latex(self) -> str:
+        """Return the law as LaTeX."""
+        check_is_fitted(self, "equation_")
+        return self.equation_.latex()
+
+

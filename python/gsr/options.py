@@ -1,0 +1,142 @@
+"""Options of the search: what they mean, what they may be, and the presets.
+
+The defaults live in the compiled core (`gsr._core.Settings`); an option that is None takes the
+preset's value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from numbers import Integral, Real
+from typing import Any
+
+from gsr import _core
+from gsr.exceptions import GSRError
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers that an option may be."""
+
+    kind: type
+    low: float
+    high: float = math.inf
+
+    def holds(self, value: object) -> bool:
+        """Whether the value is such a number."""
+        number = Integral if self.kind is int else Real
+        if isinstance(value, bool) or not isinstance(value, number):
+            return False
+        return self.low <= float(value) <= self.high  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        what = "a whole number" if self.kind is int else "a number"
+        if math.isinf(self.high):
+            return f"{what} of at least {self.low:g}"
+        return f"{what} from {self.low:g} to {self.high:g}"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Values that an option may be."""
+
+    values: tuple[object, ...]
+
+    def holds(self, value: object) -> bool:
+        """Whether the value is one of them."""
+        return any(value is v or (type(value) is type(v) and value == v) for v in self.values)
+
+    def __str__(self) -> str:
+        return " or ".join(map(repr, self.values))
+
+
+MAX_FACTORS = int(_core.MAX_ROWS)
+MAX_MULTIPLICITY = int(_core.MAX_VARIABLES)
+_PROBABILITY = Range(float, 0.0, 1.0)
+_COUNT = Range(int, 1)
+_FLAG = Choice((True, False))
+
+#: Options that go to the core under the same name.
+SEARCH_OPTIONS: dict[str, Range | Choice] = {
+    "n_phi": Range(int, 1, 200),
+    "n_psi": Range(int, 1, 8),
+    "min_factors": Range(int, 1, MAX_FACTORS),
+    "max_factors": Range(int, 1, MAX_FACTORS),
+    "n_target_factors": Range(int, 1, MAX_FACTORS),
+    "min_multiplicity": Range(int, 1, MAX_MULTIPLICITY),
+    "max_multiplicity": Range(int, 1, MAX_MULTIPLICITY),
+    "transform_target": _FLAG,
+    "population_size": Range(int, 2),
+    "n_survivors": _COUNT,
+    "p_crossover": _PROBABILITY,
+    "p_mutation": _PROBABILITY,
+    "n_mutated": _COUNT,
+    "sublibraries": _FLAG,
+    "epsilon": Range(float, 0.0),
+    "relax_factor": Range(float, 1.0),
+    "relax_interval": Range(int, 0),
+}
+#: Options of the coefficients' solver.
+ADMM_OPTIONS: dict[str, Range] = {
+    "lam": Range(float, 0.0),
+    "rho": Range(float, 1e-12),
+    "delta": Range(float, 0.0),
+    "max_iterations": _COUNT,
+}
+SOLVERS = ("well_posed", "printed")
+
+#: What a preset changes from the core's defaults, which are the paper's hyper-parameters.
+PRESETS: dict[str, dict[str, Any]] = {"paper": {}, "default": {}}
+
+
+def check_option(name: str, value: object, allowed: Range | Choice) -> None:
+    """Raise unless the value is None or allowed; the message names option and value."""
+    if value is not None and not allowed.holds(value):
+        raise GSRError(f"{name} must be {allowed}, got {value!r}")
+
+
+def check_choice(name: str, value: object, values: tuple[str, ...]) -> None:
+    """Raise unless the value is one of the names; the message suggests the nearest."""
+    if value in values:
+        return
+    near = get_close_matches(str(value), values, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise GSRError(f"{name} must be {Choice(values)}, got {value!r}{hint}")
+
+
+def make_settings(preset: str, solver: str | None, options: Mapping[str, Any]) -> Any:
+    """Return the core's settings for a preset with some options changed."""
+    check_choice("preset", preset, tuple(PRESETS))
+    chosen = {**PRESETS[preset], **{k: v for k, v in options.items() if v is not None}}
+    solver = solver or chosen.pop("solver", "well_posed")
+    check_choice("solver", solver, SOLVERS)
+    settings = _core.Settings()
+    settings.solver = getattr(_core.SolverKind, solver)
+    admm = getattr(_core.AdmmSettings, solver)()
+    for name, value in chosen.items():
+        if name in ADMM_OPTIONS:
+            check_option(name, value, ADMM_OPTIONS[name])
+            setattr(admm, name, value)
+        else:
+            check_option(name, value, SEARCH_OPTIONS[name])
+            setattr(settings, name, value)
+    settings.admm = admm
+    _check_together(settings)
+    return settings
+
+
+def _check_together(s: Any) -> None:
+    for low, high in (
+        ("min_factors", "max_factors"),
+        ("min_multiplicity", "max_multiplicity"),
+        ("n_survivors", "population_size"),
+    ):
+        if getattr(s, low) > getattr(s, high):
+            raise GSRError(f"{low}={getattr(s, low)} is larger than {high}={getattr(s, high)}")
+    if s.p_crossover + s.p_mutation > 1.0:
+        raise GSRError(
+            f"p_crossover={s.p_crossover:g} and p_mutation={s.p_mutation:g} add up to more than 1"
+        )

@@ -1,0 +1,96 @@
+"""Checks of data before a search: every message names the culprit."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gsr.exceptions import DomainWarning, GSRError
+from gsr.library import Library
+
+Array = npt.NDArray[np.float64]
+
+MIN_ROWS = 5
+MAX_FEATURES = 32_767
+
+
+def check_finite(values: Array, names: Sequence[str]) -> None:
+    """Raise if a column holds NaN or infinity; name the column and the first row."""
+    for column, name in zip(values.T, names, strict=True):
+        bad = ~np.isfinite(column)
+        if bad.any():
+            kind = "NaN" if np.isnan(column[bad]).any() else "infinity"
+            raise GSRError(
+                f"{name} contains {kind}: {int(bad.sum())} of {len(column)} values are not "
+                f"finite, the first in row {int(np.argmax(bad))}"
+            )
+
+
+def check_size(X: Array) -> None:
+    """Raise if there are too few rows or too many features for a search."""
+    n_samples, n_features = X.shape
+    if n_samples < MIN_ROWS:
+        raise GSRError(f"a law needs at least {MIN_ROWS} rows, got n_samples={n_samples}")
+    if n_features > MAX_FEATURES:
+        raise GSRError(f"at most {MAX_FEATURES} features can be searched, got {n_features}")
+
+
+def check_target(y: Array, name: str) -> None:
+    """Raise if there is nothing to explain."""
+    if np.ptp(y) == 0.0:
+        raise GSRError(f"the target {name} is constant (every value is {y[0]:g}): no law to find")
+
+
+def check_library(library: Library, X: Array, names: Sequence[str]) -> None:
+    """Try the transformations on the features; warn of those undefined on every one of them."""
+    library.check(X, "X")
+    for code, transformation in enumerate(library):
+        if transformation == "one":
+            continue
+        undefined = [_first_undefined(library, code, column) for column in X.T]
+        if all(row is not None for row in undefined):
+            warnings.warn(
+                f"transformation {transformation!r} (defined for {library.table[code].domain}) is "
+                f"undefined on every feature, on {names[0]} first in row {undefined[0]}; it can "
+                "act on sums and products only",
+                DomainWarning,
+                stacklevel=4,
+            )
+
+
+def usable_target_library(
+    library: Library, y: Array, name: str, *, quiet: bool = False
+) -> Library:
+    """Return the library without the transformations that are undefined on the target.
+
+    Those that the user asked for (not `quiet`) are named in a warning.
+    """
+    library.check(y, "y")
+    kept: list[Any] = []
+    for code, entry in enumerate(library.entries):
+        row = _first_undefined(library, code, y)
+        if row is None:
+            kept.append(entry)
+        if row is None or quiet:
+            continue
+        warnings.warn(
+            f"target transformation {library.names[code]!r} (defined for "
+            f"{library.table[code].domain}) is left out: it is undefined on {name} in row {row}, "
+            f"where the value is {y[row]:g}",
+            DomainWarning,
+            stacklevel=4,
+        )
+    usable = Library(kept, name=library.name)
+    if len(usable) == 1:
+        raise GSRError(f"no transformation of target_library {library.names} is defined on {name}")
+    return usable if len(kept) < len(library) else library
+
+
+def _first_undefined(library: Library, code: int, x: Array) -> int | None:
+    with np.errstate(all="ignore"):
+        bad = ~np.isfinite(library.table[code].value(np.ascontiguousarray(x)))
+    return int(np.argmax(bad)) if bad.any() else None

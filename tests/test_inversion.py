@@ -1,0 +1,335 @@
+import dataclasses
+import pickle
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from gsr._rows import Row
+from gsr.encoding import encode_target
+from gsr.inversion import Branches, Inversion, closed_form
+from gsr.library import PRESETS, Library, Transformation
+from gsr.roots import Function, Scan, bracketed_roots
+from gsr.signs import Neighbours, SignRule, eliminated_rule, parity_rule
+
+ALL = PRESETS["all"]
+RNG = np.random.default_rng(0)
+
+
+def learned(terms, y, X=None, logarithms=()):
+    """Inversion of g = sum of (coefficient, formula), from training data."""
+    psi = [encode_target(formula, ALL) for _, formula in terms]
+    beta = np.array([c for c, _ in terms])
+    X = np.zeros((len(y), 1)) if X is None else X
+    return Inversion.learn(ALL, psi, beta, X, y, logarithms)
+
+
+def solved(inversion, v, X=None):
+    v = np.asarray(v, dtype=float)
+    return inversion.solve(v, np.zeros((len(v), 1)) if X is None else X)
+
+
+# ---- one transformation ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("formula", "low", "high"),
+    [
+        ("y", -3, 5),
+        ("1/y", 0.5, 4),
+        ("1/y", -4, -0.5),
+        ("y^2", 0.5, 4),
+        ("y^2", -4, -0.5),
+        ("y^3", -2, 2),
+        ("sqrt(y)", 0, 9),
+        ("cos(y)", 0.1, 3.1),
+        ("cos(y)", 3.2, 6.2),
+        ("cos(y)", -9.4, -6.3),
+        ("sin(y)", -1.5, 1.5),
+        ("sin(y)", 1.6, 4.7),
+        ("sin(y)", 14.2, 17.2),
+        ("tan(y)", 2, 4),
+        ("tanh(y)", -3, 3),
+        ("exp(y)", -3, 3),
+        ("exp(-y)", -3, 3),
+        ("ln(y)", 0.01, 40),
+        ("ln(y)", -40, -0.01),
+        ("y^3 sqrt(y)", 0.5, 2),
+        ("y^2/y^3", 0.5, 2),
+    ],
+)
+def test_one_branch_is_inverted_exactly(formula, low, high):
+    y = np.linspace(low, high, 101)
+    inversion = learned([(1.0, formula)], y)
+    values, all_solved, guessed = solved(inversion, inversion.function(y))
+    assert all_solved.all()
+    assert not guessed.any()
+    np.testing.assert_allclose(values, y, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("formula", "low", "high", "outside"),
+    [
+        ("y^2", 1, 2, [0.1, 1e3]),
+        ("y^2", -2, -1, [-0.1, -1e3]),
+        ("ln(y)", 1, 2, [1e-30, 1e30]),
+        ("cos(y)", 3.5, 6, [3.2, 6.2]),
+        ("exp(y)", 0, 1, [-500, 600]),
+    ],
+)
+def test_the_branch_is_kept_outside_the_training_range(formula, low, high, outside):
+    inversion = learned([(1.0, formula)], np.linspace(low, high, 30))
+    outside = np.array(outside, dtype=float)
+    values, *_ = solved(inversion, inversion.function(outside))
+    np.testing.assert_allclose(values, outside, rtol=1e-9)
+
+
+def test_all_branches_of_a_periodic_function_are_candidates():
+    closed = closed_form(ALL, encode_target("cos(y)", ALL))
+    found = closed.candidates(np.array([0.5]), 0.0, 12.0)[:, 0]
+    truth = [s * np.pi / 3 + 2 * np.pi * k for s in (1, -1) for k in range(3)]
+    truth = [t for t in truth if 0 <= t <= 12]
+    assert len(truth) == 4
+    for t in truth:
+        assert np.abs(found - t).min() < 1e-12
+
+
+def test_own_transformation_with_and_without_inverse():
+    y = np.linspace(-2, 2, 41)
+    for inverse in (np.sinh, None):
+        own = Transformation("arsinh", np.arcsinh, "asinh({})", inverse=inverse)
+        library = Library(["identity", own])
+        inversion = Inversion.learn(library, [[[2]]], np.ones(1), y[:, None], y)
+        assert (inversion.closed is None) == (inverse is None)
+        values, *_ = inversion.solve(np.arcsinh(y), y[:, None])
+        np.testing.assert_allclose(values, y, rtol=1e-10, atol=1e-12)
+
+
+def test_a_wrong_inverse_is_not_believed():
+    y = np.linspace(1, 2, 41)
+    own = Transformation("arsinh", np.arcsinh, "asinh({})", inverse=np.cosh)
+    inversion = Inversion.learn(Library([own]), [[[1]]], np.ones(1), y[:, None], y)
+    values, *_ = inversion.solve(np.arcsinh(y), y[:, None])
+    np.testing.assert_allclose(values, y, rtol=1e-10)
+
+
+# ---- root finding ----------------------------------------------------------------------------
+
+
+def test_y_exp_y_is_the_lambert_function():
+    inversion = learned([(1.0, "y exp(y)")], np.linspace(0.1, 2, 50))
+    v = np.array([1e-8, 0.01, 0.5, 3.0, 50.0, 1e6, -0.2, -0.36])
+    values, all_solved, _ = solved(inversion, v)
+    assert all_solved.all()
+    truth = [float(mpmath.lambertw(x).real) for x in v]
+    np.testing.assert_allclose(values, truth, rtol=1e-10)
+
+
+def test_the_lower_branch_is_learned_too():
+    inversion = learned([(1.0, "y exp(y)")], np.linspace(-4, -1.2, 50))
+    v = np.array([-0.36, -0.2, -0.01])
+    values, *_ = solved(inversion, v)
+    truth = [float(mpmath.lambertw(x, -1).real) for x in v]
+    np.testing.assert_allclose(values, truth, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("terms", "low", "high"),
+    [
+        ([(1.0, "y^2"), (-8.0, "y")], 4.5, 9),
+        ([(1.0, "y^2"), (-8.0, "y")], -3, 3.5),
+        ([(1.0, "y"), (0.5, "sin(y)")], -20, 20),
+        ([(1.0, "ln(y)"), (1.0, "y")], 1e-3, 10),
+        ([(1.0, "exp(y)"), (-1.0, "exp(-y)")], -5, 5),
+        ([(1.0, "y cos(y)")], 1, 3.1),
+        ([(1.0, "1/y"), (-1.0, "y^3")], 0.2, 3),
+    ],
+)
+def test_roots_agree_with_brentq(terms, low, high):
+    inversion = learned(terms, np.linspace(low, high, 60))
+    targets = RNG.uniform(low, high, 40)
+    v = inversion.function(targets)
+    values, all_solved, _ = solved(inversion, v)
+    assert all_solved.all()
+
+    def residual(y, goal):
+        return float(inversion.function(np.array([y]))[0]) - goal
+
+    truth = [brentq(residual, low, high, args=(goal,), xtol=1e-14, rtol=1e-14) for goal in v]
+    np.testing.assert_allclose(values, truth, rtol=1e-9, atol=1e-10)
+
+
+def test_roots_far_outside_the_range():
+    inversion = learned([(1.0, "y^2"), (-8.0, "y")], np.linspace(5, 6, 20))
+    y = np.array([4.01, 20.0, 1e4, 1e8])
+    values, *_ = solved(inversion, y**2 - 8 * y)
+    np.testing.assert_allclose(values, y, rtol=1e-8)
+
+
+def test_a_pole_is_not_a_root():
+    function = Function(lambda y: (1 / y)[:, None])
+    scan = Scan(function, -1.0, 2.0)
+    found = scan.solve(np.array([0.0, 4.0, -2.0]))
+    assert not np.isfinite(found[:, 0]).any()
+    np.testing.assert_allclose(np.nanmax(found[:, 1:], axis=0), [0.25, -0.5], rtol=1e-12)
+
+
+def test_bracketed_roots_reach_full_precision():
+    v = np.array([1e-12, 0.3, 2.0, 900.0])
+    found = bracketed_roots(lambda y: y**3, v, np.full(4, -1.0), np.full(4, 10.0))
+    np.testing.assert_allclose(found, np.cbrt(v), rtol=1e-14)
+
+
+# ---- values without a solution ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("formula", "low", "high", "v"),
+    [
+        ("cos(y)", 0.1, 3, 1.1),
+        ("y^2", 1, 2, -0.5),
+        ("exp(y)", 0, 1, -0.1),
+        ("exp(y)", 0, 1, 0.0),
+        ("tanh(y)", -1, 1, 1.5),
+        ("sqrt(y)", 1, 2, -1.0),
+        ("1/y", 1, 2, 0.0),
+        ("y exp(y)", 0, 1, -0.5),
+        ("y", 0, 1, np.nan),
+        ("y", 0, 1, np.inf),
+    ],
+)
+def test_unattainable_values_are_marked(formula, low, high, v):
+    inversion = learned([(1.0, formula)], np.linspace(low, high, 20))
+    values, all_solved, guessed = solved(inversion, [v])
+    assert not all_solved[0]
+    assert not guessed[0]
+    assert np.isnan(values[0])
+
+
+@pytest.mark.parametrize(
+    ("terms", "low", "high", "v", "nearest"),
+    [
+        ([(1.0, "cos(y)")], 0.0, 3.0, 1 + 1e-12, 0.0),
+        ([(1.0, "sin(y)")], -1.0, 1.5, 1 + 1e-13, np.pi / 2),
+        ([(1.0, "y^2")], 0.0, 3.0, -1e-13, 0.0),
+        ([(1.0, "y^2"), (-8.0, "y")], 4.0, 9.0, -16 - 1e-12, 4.0),
+        ([(1.0, "sqrt(y)")], 0.0, 4.0, -1e-14, 0.0),
+    ],
+)
+def test_rounding_beyond_an_extreme_gives_the_extreme(terms, low, high, v, nearest):
+    inversion = learned(terms, np.linspace(low, high, 20))
+    values, all_solved, _ = solved(inversion, [v])
+    assert all_solved[0]
+    assert values[0] == pytest.approx(nearest, abs=1e-6)
+
+
+# ---- which branch ----------------------------------------------------------------------------
+
+
+def test_the_solution_in_the_training_range_is_taken():
+    inversion = learned([(1.0, "y^2"), (-8.0, "y")], np.linspace(3, 9, 60))
+    values, _, guessed = solved(inversion, [0.0, -15.75])
+    assert values[0] == pytest.approx(8.0)  # 0 is outside
+    assert not guessed[0]
+    assert guessed[1]  # 3.5 and 4.5 are both inside
+
+
+def test_several_solutions_in_range_are_told_apart_by_training_rows():
+    y = RNG.uniform(0.2, 6.0, 300)
+    X = np.c_[np.cos(y), np.sin(y)]
+    inversion = learned([(1.0, "cos(y)")], y, X)
+    new = RNG.uniform(0.3, 5.9, 50)
+    values, _, guessed = inversion.solve(np.cos(new), np.c_[np.cos(new), np.sin(new)])
+    far = np.abs(new - np.pi) > 0.1
+    np.testing.assert_allclose(values[far], new[far], rtol=1e-9)
+    assert guessed[far].all()
+
+
+def logarithm(*variables, kind=0):
+    return Row(ALL.code("ln"), kind, variables)
+
+
+def test_parity_gives_the_sign_exactly():
+    X = RNG.uniform(-2, 2, (40, 2))
+    y = -(X[:, 0] ** 5) / X[:, 1] ** 2
+    terms = [(5.0, logarithm(1)), (-2.0, logarithm(2))]
+    assert parity_rule(X, y, terms, 1.0) == SignRule(-1, ((0, (1,)),))
+    inversion = learned([(1.0, "ln(y)")], y, X, terms)
+    new = RNG.uniform(-9, 9, (30, 2))
+    truth = -(new[:, 0] ** 5) / new[:, 1] ** 2
+    values, _, guessed = inversion.solve(np.log(np.abs(truth)), new)
+    np.testing.assert_allclose(values, truth, rtol=1e-12)
+    assert not guessed.any()
+
+
+def test_parity_is_checked_on_the_data():
+    X = RNG.uniform(-2, 2, (40, 2))
+    terms = [(3.0, logarithm(1))]
+    assert parity_rule(X, np.abs(X[:, 0]) ** 3, terms, 1.0) is None
+    assert parity_rule(X, X[:, 0] ** 3, [(3.1, logarithm(1))], 1.0) is None
+    assert parity_rule(X, X[:, 0] ** 3, [(6.0, logarithm(1))], 2.0) is not None
+
+
+def test_elimination_finds_the_signs_that_matter():
+    X = RNG.uniform(-2, 2, (60, 3))
+    total = X[:, 0] + X[:, 1]
+    y = -np.sign(total * X[:, 2]) * RNG.uniform(1, 2, 60)
+    rule = eliminated_rule(X, y, [logarithm(1, 2, kind=1)])
+    assert rule.constant == -1
+    assert set(rule.arguments) == {(1, (1, 2)), (0, (3,))}
+    np.testing.assert_array_equal(rule(X), np.sign(y))
+    assert eliminated_rule(X, np.sign(X[:, 0] + X[:, 2] - 0.3), []) is None
+
+
+def test_even_targets_use_the_signs_of_features():
+    X = RNG.uniform(-2, 2, (50, 2))
+    y = X[:, 0] * (1 + X[:, 1] ** 2)
+    inversion = learned([(1.0, "y^2")], y, X)
+    assert inversion.branches.sign == SignRule(1, ((0, (1,)),))
+    values, _, guessed = inversion.solve(y**2, X)
+    np.testing.assert_allclose(values, y, rtol=1e-12)
+    assert not guessed.any()
+
+
+def test_otherwise_the_nearest_row_gives_the_sign_and_it_is_called_a_guess():
+    X = RNG.uniform(-2, 2, (400, 2))
+    y = np.where(X.sum(axis=1) > 0.5, 1, -1) * (1 + X[:, 0] ** 2)
+    inversion = learned([(1.0, "ln(y)")], y, X)
+    assert inversion.branches.sign is None
+    new = X[::7] + 1e-9
+    values, all_solved, guessed = inversion.solve(np.log(np.abs(y[::7])), new)
+    np.testing.assert_allclose(values, y[::7], rtol=1e-12)
+    assert all_solved.all()
+    both_in_range = np.abs(y[::7]) < min(-y.min(), y.max())
+    assert guessed[both_in_range].all()
+
+
+def test_features_are_scaled_before_neighbours_are_sought():
+    X = np.array([[0.0, 0.0], [1.0, 1000.0]])
+    near = Neighbours.of(X, np.array([5.0, 7.0]))
+    np.testing.assert_array_equal(near(np.array([[0.9, 400.0], [0.1, 600.0]])), [7.0, 5.0])
+
+
+def test_branch_information_is_plain_data_and_rebuilds_the_inversion():
+    X = RNG.uniform(-2, 2, (30, 1))
+    y = X[:, 0] ** 3
+    inversion = learned([(1.0, "ln(y)")], y, X, [(3.0, logarithm(1))])
+    plain = dataclasses.asdict(inversion.branches)
+    sign = SignRule(plain["sign"]["constant"], plain["sign"]["arguments"])
+    again = Inversion(
+        ALL, inversion.psi, inversion.beta, Branches(plain["low"], plain["high"], None, sign)
+    )
+    pickled = pickle.loads(pickle.dumps(inversion))
+    for other in (again, pickled):
+        values, *_ = other.solve(3 * np.log(np.abs(X[:, 0])), X)
+        np.testing.assert_allclose(values, y, rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1.0, 1e20])
+def test_branches_do_not_depend_on_the_unit_of_y(scale):
+    y = scale * np.linspace(-1, 4, 200)
+    X = np.sign(y)[:, None] * np.linspace(1, 2, 200)[:, None]
+    inversion = learned([(1.0, "y^2")], y, X)
+    values, *_ = inversion.solve(y**2, X)
+    np.testing.assert_allclose(values, y, rtol=1e-9)
