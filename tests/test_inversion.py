@@ -95,6 +95,15 @@ def test_all_branches_of_a_periodic_function_are_candidates():
         assert np.abs(found - t).min() < 1e-12
 
 
+def test_powers_of_several_rows_have_a_closed_form():
+    odd = closed_form(ALL, encode_target("y^3 y^2", ALL))
+    np.testing.assert_allclose(odd.candidates(np.array([-32.0, 32.0]), 0, 1), [[-2.0, 2.0]])
+    even = closed_form(ALL, [[1], [4]])
+    np.testing.assert_allclose(even.candidates(np.array([16.0]), 0, 1), [[2.0], [-2.0]])
+    assert np.isnan(even.candidates(np.array([-16.0]), 0, 1)).all()
+    assert closed_form(ALL, [[1], [2]]) is None
+
+
 def test_own_transformation_with_and_without_inverse():
     y = np.linspace(-2, 2, 41)
     for inverse in (np.sinh, None):

@@ -8,11 +8,14 @@ namespace {
 // Among exact laws errors are rounding noise: they count as equal.
 double comparable(const Law& law) { return law.exact ? 0.0 : law.rmse; }
 
+// A gain below this is rounding, not a better law.
+constexpr double kGain = 1e-6;
+
 }  // namespace
 
 bool Archive::would_take(int complexity, double rmse) const {
   return std::none_of(front_.begin(), front_.end(), [&](const Law& law) {
-    return law.complexity <= complexity && comparable(law) <= rmse;
+    return law.complexity <= complexity && comparable(law) * (1.0 - kGain) <= rmse;
   });
 }
 

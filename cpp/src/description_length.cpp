@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kBitsPerNode = 3.0;
 constexpr double kBitsOfDouble = 52.0;
-constexpr double kBitsAtStart = 250.0;
+constexpr double kBitsAtStart = 160.0;
 constexpr double kBitsPerDoubling = 40.0;
 
 }  // namespace

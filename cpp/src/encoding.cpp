@@ -192,6 +192,20 @@ Basis canonical(const Basis& basis, const Table& table) {
   return out.size == 0 ? constant_basis(table) : out;
 }
 
+Basis canonical_up_to_factor(const Basis& basis, const Table& table) {
+  Basis out = basis;
+  for (Row& row : out) {
+    row = canonical(row, table);
+    const auto other = [&](std::int16_t v) { return v != 0 && v != row.variables[0]; };
+    if (row.argument != ArgumentType::sum || !table[row.transformation].homogeneous ||
+        std::any_of(row.variables.begin(), row.variables.end(), other))
+      continue;
+    row.argument = ArgumentType::variable;
+    std::fill(row.variables.begin() + 1, row.variables.end(), std::int16_t{0});
+  }
+  return canonical(out, table);
+}
+
 int complexity(const Row& raw, const Table& table) {
   const Row row = canonical(raw, table);
   if (row.transformation == table.constant()) return 0;

@@ -14,6 +14,8 @@ namespace {
 constexpr double kRoundings = 16.0;
 // An exact law may use up at most this part of the data's bits.
 constexpr double kBitsPerRow = 25.0;
+// Rounding of g(y), seen on the scale of y, relative to the spread of y.
+constexpr double kExactOnTarget = 1e-6;
 
 Index max_columns(const Settings& settings) { return settings.n_phi + 1; }
 
@@ -32,8 +34,9 @@ BasisSet::BasisSet(const Dataset& data, const Table& table, int capacity, std::s
   prints_.resize(n);
 }
 
-bool BasisSet::add(const Basis& basis) {
-  if (full() || is_constant(basis, table_)) return false;
+bool BasisSet::add(const Basis& raw) {
+  if (full() || is_constant(raw, table_)) return false;
+  const Basis basis = canonical_up_to_factor(raw, table_);
   double* out = values_[size_];
   if (!evaluator_.evaluate(basis, out)) return false;
   const Eigen::Map<const Vector, Eigen::Aligned64> v(out, values_.stride());
@@ -65,7 +68,9 @@ IndividualSolver::IndividualSolver(const Problem& problem, std::size_t max_bytes
   const Index p = problem.settings.n_psi;
   fit_.resize(k + p, k, p);
   lasso_.resize(k, p);
-  prediction_.resize(static_cast<std::size_t>(problem.x.features.stride()));
+  ones_.assign(static_cast<std::size_t>(problem.x.features.stride()), 0.0);
+  std::fill_n(ones_.data(), problem.x.n_rows(), 1.0);
+  prediction_ = ones_;
 }
 
 double IndividualSolver::solve(double bound) {
@@ -80,7 +85,23 @@ double IndividualSolver::solve(double bound) {
   if (fit_.error() >= bound) return fit_.error();
   lasso_.select(reduced_, problem_.settings.admm, subset_);
   fit_.solve(reduced_, subset_);
-  return fit_.error();
+  return error_on_both_scales(score_subset()) / freedom();
+}
+
+// The error is corrected for the number of terms as generalised cross-validation does, twice: each
+// term was chosen besides being fitted. Without it sets that nearly interpolate the rows take over.
+double IndividualSolver::freedom() const {
+  const double rows = static_cast<double>(problem_.x.n_rows());
+  const double share = 1.0 - static_cast<double>(subset_.size()) / (rows + 1.0);
+  return share * share;
+}
+
+// A transformed target that a few large values dominate (exp(y)) is easy to fit and says little: the
+// error on the scale of y counts where it is larger.
+double IndividualSolver::error_on_both_scales(const Law& law) const {
+  const double relative = law.rmse / scale_.spread();
+  return std::isfinite(relative) ? std::max(law.transformed_error, std::min(relative, 1.0))
+                                 : law.transformed_error;
 }
 
 void IndividualSolver::collect(const Archive& archive, std::vector<Law>& laws) {
@@ -93,8 +114,7 @@ void IndividualSolver::collect(const Archive& archive, std::vector<Law>& laws) {
 
 void IndividualSolver::reduce() {
   reduced_.reset(problem_.x.n_rows(), max_columns(problem_.settings), problem_.settings.n_psi);
-  std::fill_n(prediction_.data(), problem_.x.n_rows(), 1.0);
-  reduced_.push_column(prediction_.data(), -1);
+  reduced_.push_column(ones_.data(), -1);
   order_by_cost();
   for (const int j : order_) reduced_.push_column(phi_.values(j), j);
   for (int k = 0; k < psi_.size(); ++k)
@@ -152,9 +172,10 @@ double IndividualSolver::settle_exact() {
   law_ = score_subset();
   add_terms(law_);
   law_.bits = description_length(law_, tolerances());
-  law_.exact = law_.bits < kBitsPerRow * static_cast<double>(problem_.x.n_rows());
+  law_.exact = law_.bits < kBitsPerRow * static_cast<double>(problem_.x.n_rows()) &&
+               law_.rmse < kExactOnTarget * scale_.spread();
   exact_ = true;
-  return 1e-18 * law_.bits;
+  return law_.exact ? 1e-18 * law_.bits : error_on_both_scales(law_);
 }
 
 // The nested laws from the lasso's support down to a single term.
@@ -204,17 +225,12 @@ void IndividualSolver::add_terms(Law& law) const {
   for (std::size_t i = 0; i < subset_.size(); ++i) {
     const int member = reduced_.member(subset_[i]);
     law.alpha.push_back(fit_.alpha()(static_cast<Index>(i)) / lead_);
-    law.phi.push_back(member < 0 ? constant_basis(problem_.table)
-                                 : canonical(phi_.basis(member), problem_.table));
+    law.phi.push_back(member < 0 ? constant_basis(problem_.table) : phi_.basis(member));
   }
 }
 
 void IndividualSolver::add_to_prediction(int member, double alpha) {
-  if (member < 0) {
-    for (double& value : prediction_) value += alpha;
-    return;
-  }
-  const double* values = phi_.values(member);
+  const double* values = member < 0 ? ones_.data() : phi_.values(member);
   for (std::size_t i = 0; i < prediction_.size(); ++i) prediction_[i] += alpha * values[i];
 }
 
@@ -246,7 +262,7 @@ double IndividualSolver::solve_printed() {
   for (int j = 0; j < n_phi; ++j) {
     add_to_prediction(j, w(j));
     law_.alpha.push_back(w(j));
-    law_.phi.push_back(canonical(phi_.basis(j), problem_.table));
+    law_.phi.push_back(phi_.basis(j));
     law_.complexity += phi_.cost(j) + kTerm;
   }
   for (int k = 0; k < psi_.size(); ++k) add_target(law_, k, w(n_phi + k));

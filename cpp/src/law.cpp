@@ -10,6 +10,9 @@ namespace gsr {
 namespace {
 
 constexpr std::size_t kKeptBytes = std::size_t{1} << 20;
+// A law for y^2 or ln|y| leaves the sign of y open. The nearest solution flatters a poor one, so it
+// must explain the transformed target this well.
+constexpr double kOpenBranch = 0.1;
 
 // Derivative of a transformation that brings none of its own.
 void central_difference(const ElementWise& value, const double* x, double* out, std::size_t n) {
@@ -52,6 +55,11 @@ double normalise(Law& law, const Table& target_table) {
   }
   for (double& a : law.alpha) a /= lead;
   return lead;
+}
+
+TargetScale::TargetScale(const Dataset& y, const Table& table) : y_(y), table_(table) {
+  const Eigen::Map<const Eigen::ArrayXd> values(y.features[0], y.n_rows());
+  spread_ = std::sqrt((values - values.mean()).square().mean());
 }
 
 const TargetScale::Info& TargetScale::info(const Basis& psi) {
@@ -103,11 +111,19 @@ void TargetScale::nearest_solution(const Transformation& t, const double* f) {
   }
 }
 
+bool TargetScale::uses_both_branches(const Transformation& t) const {
+  const double* y = y_.features[0];
+  const auto [low, high] = std::minmax_element(y, y + y_.n_rows());
+  return !std::isnan(t.mirror) && *low < 0.5 * t.mirror && 0.5 * t.mirror < *high;
+}
+
 double TargetScale::rmse(const Law& law, const double* f) {
   const auto n = static_cast<std::size_t>(y_.n_rows());
   scratch_.assign(n, 0.0);
   const Transformation& t = table_[law.psi[0].rows[0].transformation];
   if (law.psi.size() == 1 && law.psi[0].size == 1 && t.inverse) {
+    if (law.transformed_error > kOpenBranch && uses_both_branches(t))
+      return std::numeric_limits<double>::infinity();
     nearest_solution(t, f);
   } else {
     Buffer slope(n, 0.0);

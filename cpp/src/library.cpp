@@ -59,6 +59,7 @@ Transformation identity() {
   t.domain = "any t";
   t.family = Family::polynomial;
   t.cost = 0;
+  t.homogeneous = true;
   t.value = t.inverse = each([](double x) { return x; });
   t.derivative = each([](double) { return 1.0; });
   return t;
@@ -71,6 +72,7 @@ Transformation inverse() {
   t.sympy = t.inverse_sympy = "1/{}";
   t.code = "1.0/{}";
   t.domain = "t != 0";
+  t.homogeneous = true;
   t.value = t.inverse = each([](double x) { return 1.0 / x; });
   t.derivative = each([](double x) { return -1.0 / (x * x); });
   return t;
@@ -85,6 +87,7 @@ Transformation square() {
   t.inverse_sympy = "sqrt({})";
   t.domain = "any t";
   t.family = Family::polynomial;
+  t.homogeneous = true;
   t.value = each([](double x) { return x * x; });
   t.derivative = each([](double x) { return 2.0 * x; });
   t.inverse = each([](double v) { return std::sqrt(v); });
@@ -101,6 +104,7 @@ Transformation cube() {
   t.inverse_sympy = "real_root({}, 3)";
   t.domain = "any t";
   t.family = Family::polynomial;
+  t.homogeneous = true;
   t.value = each([](double x) { return x * x * x; });
   t.derivative = each([](double x) { return 3.0 * x * x; });
   t.inverse = each([](double v) { return std::cbrt(v); });
@@ -113,6 +117,7 @@ Transformation sqrt() {
   t.text = t.sympy = t.code = "sqrt({})";
   t.inverse_sympy = "{}**2";
   t.domain = "t >= 0";
+  t.homogeneous = true;
   t.value = each([](double x) { return std::sqrt(x); });
   t.derivative = each([](double x) { return 0.5 / std::sqrt(x); });
   t.inverse = each([](double v) { return v < 0.0 ? std::nan("") : v * v; });

@@ -4,31 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from gsr import _core
+from gsr._powers import Argument, Power, argument_of, merged, scales_for
 from gsr._rows import PRODUCT, SUM, VARIABLE
 from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.transformation import POWERS, Transformation
 
-Argument = tuple[int, tuple[int, ...]]
 FoundRow = tuple[int, int, tuple[int, ...]]
-
-
-@dataclass(frozen=True)
-class _Power:
-    """A row whose transformation is a power, so that k times its argument is k^power times it."""
-
-    name: str
-    power: Fraction
-    argument: Argument
-
-    def scaled(self, k: int) -> _Power:
-        variables = tuple(sorted(self.argument[1] * k))
-        return self if k == 1 else replace(self, argument=(SUM, variables))
+NEUTRAL = (("identity", Fraction(1)), ("inverse", Fraction(-1)))
 
 
 class Matcher:
@@ -51,7 +38,7 @@ class Matcher:
         self.calls: list[FoundRow] = []
         self.monomial: Counter[int] = Counter()
         self.sums: Counter[Argument] = Counter()
-        self.roots: list[_Power] = []
+        self.roots: list[Power] = []
 
     def match(self, expression: Any) -> list[FoundRow]:
         """Return rows (code, argument type, variables) whose product is the expression."""
@@ -163,7 +150,7 @@ class Matcher:
                 found += [(name, read)] * abs(int(n))
         for name, variables in linear.items():
             for start in range(0, len(variables), self.n_v):
-                found.append((name, _argument(SUM, sorted(variables)[start : start + self.n_v])))
+                found.append((name, argument_of(SUM, sorted(variables)[start : start + self.n_v])))
         if any(name not in self.library for name, _ in found):
             raise self._cannot(factor)
         self.calls += [(self.library.code(name), *read) for name, read in found]
@@ -195,52 +182,67 @@ class Matcher:
     def _root(self, argument: Argument | None) -> bool:
         if argument is None or "sqrt" not in self.library:
             return False
-        self.roots.append(_Power("sqrt", Fraction(1, 2), argument))
+        self.roots.append(Power("sqrt", Fraction(1, 2), argument))
         return True
 
-    def _with_coefficient(self, coefficient: Any) -> list[_Power]:
+    def _with_coefficient(self, coefficient: Any) -> list[Power]:
         """Return the rows of powers that have the coefficient inside their arguments."""
         compact = self.roots + self._sum_rows() + self._monomial_rows(together=True)
         if coefficient == 1:
             return compact
         squared = coefficient**2
         if coefficient > 0 and squared.is_Rational:
-            single = self.roots + self._sum_rows() + self._monomial_rows(together=False)
-            for powers in (compact, single):
-                scales = _scales(powers, Fraction(int(squared.p), int(squared.q)), self.n_v)
+            for powers in (compact, *self._spread()):
+                scales = scales_for(powers, Fraction(int(squared.p), int(squared.q)), self.n_v)
                 if scales is not None:
                     pairs = zip(powers, scales, strict=True)
-                    return _merged([power.scaled(k) for power, k in pairs], self.n_v)
+                    return merged([power.scaled(k) for power, k in pairs], self.n_v)
         raise self._cannot(coefficient)
 
-    def _sum_rows(self) -> list[_Power]:
+    def _spread(self) -> Iterator[list[Power]]:
+        """Return other rows with the same product, which have more room for a coefficient.
+
+        SymPy has cancelled what t sqrt(2) = sqrt(t) sqrt(2 t) and t/2 = t^2/(2 t) came from.
+        """
+        single = self.roots + self._sum_rows() + self._monomial_rows(together=False)
+        yield single
+        for power in dict.fromkeys(single):
+            sides = [Power(*named, power.argument) for named in NEUTRAL]
+            if "identity" in self.library and "inverse" in self.library:
+                yield single + sides
+            if power.name == "identity" and "sqrt" in self.library:
+                rest = list(single)
+                rest.remove(power)
+                yield rest + [Power("sqrt", Fraction(1, 2), power.argument)] * 2
+
+    def _sum_rows(self) -> list[Power]:
         return [row for argument, n in self.sums.items() for row in self._fewest(argument, n)]
 
-    def _monomial_rows(self, together: bool) -> list[_Power]:
+    def _monomial_rows(self, together: bool) -> list[Power]:
         above = {v: n for v, n in self.monomial.items() if n > 0}
         powers = set(above.values())
-        found: list[_Power] = []
+        found: list[Power] = []
         for v, n in self.monomial.items():
-            found += self._fewest(_argument(PRODUCT, [v]), n, plain=True)
+            found += self._fewest(argument_of(PRODUCT, [v]), n, plain=True)
         if together and powers in ({2}, {3}):
-            whole = self._fewest(_argument(PRODUCT, sorted(above)), powers.pop())
+            whole = self._fewest(argument_of(PRODUCT, sorted(above)), powers.pop())
             if len(whole) == 1:
                 found = [row for row in found if row.power < 0] + whole
-        return _merged(found, self.n_v) if together else found
+        return merged(found, self.n_v) if together else found
 
-    def _fewest(self, argument: Argument, n: int, plain: bool = False) -> list[_Power]:
+    def _fewest(self, argument: Argument, n: int, plain: bool = False) -> list[Power]:
         """Return as few rows as can be whose product is argument^n; identities alone if plain."""
         if n < 0:
             if "inverse" not in self.library:
                 raise self._cannot(f"{self._written(argument)}^{n}")
-            return [_Power("inverse", Fraction(-1), argument)] * -n
+            return [Power("inverse", Fraction(-1), argument)] * -n
         named = ("identity",) if plain and "identity" in self.library else tuple(POWERS)
         usable = [(x, int(POWERS[x])) for x in named if x in self.library and POWERS[x] >= 1]
-        best: dict[int, list[_Power]] = {0: []}
+        best: dict[int, list[Power]] = {0: []}
         for reach in range(1, n + 1):
             for name, q in usable:
                 if reach - q in best:
-                    way = [*best[reach - q], _Power(name, Fraction(q), argument)]
+                    way = [*best[reach - q], Power(name, Fraction(q), argument)]
                     best[reach] = min(best.get(reach, way), way, key=len)
         if n not in best:
             raise self._cannot(f"{self._written(argument)}^{n}")
@@ -254,9 +256,9 @@ class Matcher:
 
         linear = self._operands(sympy.Add.make_args(expression), lambda t: t.as_coeff_Mul()[::-1])
         if linear:
-            return _argument(SUM, linear)
+            return argument_of(SUM, linear)
         product = self._operands(sympy.Mul.make_args(expression), lambda f: f.as_base_exp())
-        return _argument(PRODUCT, product) if product else None
+        return argument_of(PRODUCT, product) if product else None
 
     def _operands(self, parts: Sequence[Any], split: Any) -> list[int] | None:
         operands: list[int] = []
@@ -276,37 +278,3 @@ class Matcher:
             f"the factor {factor} cannot be encoded with the transformations"
             f" {', '.join(self.library.names)} and at most {self.n_v} operands"
         )
-
-
-def _argument(kind: int, variables: Sequence[int]) -> Argument:
-    return (VARIABLE if len(variables) == 1 else kind), tuple(variables)
-
-
-def _merged(powers: list[_Power], n_v: int) -> list[_Power]:
-    """Put single variables under identity, and those under inverse, into products."""
-    kept = [p for p in powers if not _single(p)]
-    for name in ("identity", "inverse"):
-        lone = sorted(p.argument[1][0] for p in powers if _single(p) and p.name == name)
-        for start in range(0, len(lone), n_v):
-            argument = _argument(PRODUCT, lone[start : start + n_v])
-            kept.append(_Power(name, Fraction(1 if name == "identity" else -1), argument))
-    return kept
-
-
-def _single(power: _Power) -> bool:
-    return power.name in ("identity", "inverse") and power.argument[0] == VARIABLE
-
-
-def _scales(powers: list[_Power], squared: Fraction, n_v: int) -> list[int] | None:
-    """Return k_i with prod k_i^(2 power_i) = squared, where k_i copies fit into the argument."""
-    reached: dict[Fraction, list[int]] = {Fraction(1): []}
-    for power in powers:
-        kind, variables = power.argument
-        most = 1 if kind == PRODUCT else n_v // len(variables)
-        step: dict[Fraction, list[int]] = {}
-        for k in range(1, most + 1):
-            factor = Fraction(k) ** int(2 * power.power)
-            for value, scales in reached.items():
-                step.setdefault(value * factor, [*scales, k])
-        reached = step
-    return reached.get(squared)

@@ -111,7 +111,8 @@ def _products(equation: Equation) -> list[Any]:
     for k, (matrix, c) in enumerate(zip(equation.phi, equation.alpha, strict=True)):
         row = _lone_logarithm(matrix, equation.library)
         if row is None:
-            rest += sympy.Float(c / beta) * equation.feature_term(k)
+            term = equation.feature_term(k)
+            rest += term if c == beta else sympy.Float(c / beta) * term
             continue
         argument = equation.argument(row)
         power = _exact(float(c) / beta)

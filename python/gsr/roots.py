@@ -145,7 +145,8 @@ class Scan:
         """Tell where g has reached v by rounding only, as exp(-800) = 0."""
         step = 1e-3 * self.width
         level = (self.function(y - step) == v) | (self.function(y + step) == v)
-        return level & ((y < self.low) | (y > self.high))
+        levelled: Mask = level & ((y < self.low) | (y > self.high))
+        return levelled
 
     def _at_turning_point(self, v: Array) -> Array:
         """Return the y of an extreme value of g where rounding alone put v beyond it."""

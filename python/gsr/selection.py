@@ -66,7 +66,8 @@ def best(entries: Sequence[FrontEntry], n_rows: int) -> int:
     """Return the index of the law with the shortest description of law and data together.
 
     An exact law needs no bits for the data. Otherwise the residuals take N/2 log2 of the mean
-    square, and each constant 1/2 log2 N (the precision that the data gives it).
+    square (corrected for the constants as generalised cross-validation does), and each constant
+    1/2 log2 N (the precision that the data gives it).
     """
     exact = [i for i, entry in enumerate(entries) if entry.exact]
     if exact:
@@ -75,6 +76,9 @@ def best(entries: Sequence[FrontEntry], n_rows: int) -> int:
 
 
 def _length(entry: FrontEntry, n_rows: int) -> float:
-    data = n_rows * math.log2(max(entry.rmse, 1e-300))
+    left = n_rows - entry.n_constants
+    if left <= 0:
+        return math.inf
+    data = n_rows * math.log2(max(entry.rmse, 1e-300) * n_rows / left)
     constants = 0.5 * math.log2(n_rows) * entry.n_constants
     return data + BITS_PER_NODE * entry.complexity + constants

@@ -59,6 +59,9 @@ IntegerMatrix to_target_matrix(const Basis& basis);  // B^psi: the first column 
 Row canonical(const Row& row, const Table& table);
 Basis canonical(const Basis& basis, const Table& table);
 
+// The canonical form without the factors that a coefficient can carry: (x1 + x1 + x1)^2 is x1^2.
+Basis canonical_up_to_factor(const Basis& basis, const Table& table);
+
 // Nodes of the expression: variables with their powers, transformations, operators.
 int complexity(const Row& row, const Table& table);
 int complexity(const Basis& basis, const Table& table);

@@ -79,6 +79,8 @@ class IndividualSolver {
  private:
   double solve_printed();
   double settle_exact();
+  double error_on_both_scales(const Law& law) const;
+  double freedom() const;
   void reduce();
   void order_by_cost();
   void take_all_columns();
@@ -106,7 +108,7 @@ class IndividualSolver {
   admm::Workspace workspace_;  // of the printed solver
   Law law_;                    // of an individual that is exact, or was solved as printed
   bool exact_ = false;
-  Buffer prediction_;
+  Buffer ones_, prediction_;
   double lead_ = 1.0;  // what the law scored last was divided by
 };
 

@@ -33,13 +33,15 @@ double normalise(Law& law, const Table& target_table);
 // The target seen through its transformations.
 class TargetScale {
  public:
-  TargetScale(const Dataset& y, const Table& table) : y_(y), table_(table) {}
+  TargetScale(const Dataset& y, const Table& table);
+
+  double spread() const { return spread_; }  // standard deviation of y
 
   // Size of what rounding does to psi(y): ||psi(y)|| + ||psi'(y) y||, in units of epsilon.
   double rounding_norm(const Basis& psi) { return info(psi).rounding_norm; }
 
   // Root mean square of y - g^{-1}(f), with the solution nearest to y; to first order where g has
-  // no closed inverse. Infinite if a row has no solution.
+  // no closed inverse. Infinite if a row has no solution, or a poor law leaves the branch open.
   double rmse(const Law& law, const double* f);
 
  private:
@@ -49,12 +51,14 @@ class TargetScale {
   };
   const Info& info(const Basis& psi);
   Info make_info(const Basis& psi) const;
+  bool uses_both_branches(const Transformation& t) const;
   void nearest_solution(const Transformation& t, const double* f);
 
   const Dataset& y_;
   const Table& table_;
   std::map<Basis, Info> infos_;
   Buffer scratch_;
+  double spread_;
 };
 
 }  // namespace gsr

@@ -23,6 +23,7 @@ struct Transformation {
   std::string domain;         // condition on the argument t, as text: "t >= 0"
   Family family = Family::other;
   int cost = 1;  // nodes that it adds to an expression
+  bool homogeneous = false;  // T(k t) = T(k) T(t) for positive k: a factor inside can go outside
 
   ElementWise value;
   ElementWise derivative;

@@ -1,0 +1,216 @@
+# What the compiled cores (_core_baseline, _core_v3) export; _core.py chooses one of them.
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Literal, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+_Array = npt.NDArray[np.float64]
+_Function = Callable[[_Array], Any]
+_Matrix = Sequence[Sequence[int]]
+_AdmmStatus = Literal["converged", "max_iterations", "degenerate"]
+_SearchStatus = Literal["running", "exact", "threshold", "max_generations"]
+
+variant: str
+compiler: str
+eigen_version: str
+MAX_ROWS: int
+MAX_VARIABLES: int
+
+def instruction_set() -> str: ...
+
+# ---- library ---------------------------------------------------------------------------------
+
+class Transformation:
+    @staticmethod
+    def custom(
+        name: str,
+        text: str,
+        sympy: str,
+        value: _Function,
+        derivative: _Function | None = None,
+        inverse: _Function | None = None,
+        inverse_sympy: str = "",
+        cost: int = 1,
+    ) -> Transformation: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def sympy(self) -> str: ...
+    @property
+    def code(self) -> str: ...
+    @property
+    def inverse_sympy(self) -> str: ...
+    @property
+    def domain(self) -> str: ...
+    @property
+    def cost(self) -> int: ...
+    @property
+    def mirror(self) -> float: ...
+    @property
+    def period(self) -> float: ...
+    @property
+    def family(self) -> Literal["constant", "polynomial", "trigonometric", "other"]: ...
+    @property
+    def has_derivative(self) -> bool: ...
+    @property
+    def has_inverse(self) -> bool: ...
+    def value(self, x: npt.ArrayLike, /) -> _Array: ...
+    def derivative(self, x: npt.ArrayLike, /) -> _Array: ...
+    def inverse(self, v: npt.ArrayLike, /) -> _Array: ...
+
+def builtin_transformations() -> list[Transformation]: ...
+
+class Table:
+    def __init__(self, entries: Sequence[Transformation]) -> None: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, code: int, /) -> Transformation: ...
+    def polynomial(self) -> list[int]: ...
+    def trigonometric(self) -> list[int]: ...
+
+# ---- encoding --------------------------------------------------------------------------------
+
+def evaluate_bases(table: Table, matrices: Sequence[_Matrix], x: npt.ArrayLike) -> _Array: ...
+def canonical(table: Table, matrix: _Matrix, n_features: int) -> list[list[int]]: ...
+def complexity(table: Table, matrix: _Matrix, n_features: int) -> int: ...
+
+# ---- ADMM ------------------------------------------------------------------------------------
+
+class AdmmSettings:
+    lam: float
+    rho: float
+    delta: float
+    max_iterations: int
+    relaxation: float
+    @staticmethod
+    def printed() -> AdmmSettings: ...
+    @staticmethod
+    def well_posed() -> AdmmSettings: ...
+
+class _Infos(TypedDict):
+    status: list[_AdmmStatus]
+    iterations: list[int]
+    change: list[float]
+
+class _Printed(_Infos):
+    w: _Array
+    z: _Array
+    u: _Array
+
+class _WellPosed(_Infos):
+    alpha: _Array
+    beta: _Array
+    penalised: _Array
+    error: list[float]
+
+# Batches are (problems, columns, rows).
+def admm_printed(
+    x: npt.ArrayLike, y: npt.ArrayLike, settings: AdmmSettings, start: npt.ArrayLike | None = None
+) -> _Printed: ...
+def admm_well_posed(x: npt.ArrayLike, y: npt.ArrayLike, settings: AdmmSettings) -> _WellPosed: ...
+
+# ---- evolution -------------------------------------------------------------------------------
+
+class SolverKind:
+    well_posed: ClassVar[SolverKind]
+    printed: ClassVar[SolverKind]
+    def __init__(self, value: int) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def value(self) -> int: ...
+    def __int__(self) -> int: ...
+    def __index__(self) -> int: ...
+    def __hash__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+
+class Settings:
+    population_size: int
+    n_survivors: int
+    p_crossover: float
+    p_mutation: float
+    n_mutated: int
+    n_phi: int
+    n_psi: int
+    min_factors: int
+    max_factors: int
+    n_target_factors: int
+    min_multiplicity: int
+    max_multiplicity: int
+    transform_target: bool
+    solver: SolverKind
+    admm: AdmmSettings
+    epsilon: float
+    relax_factor: float
+    relax_interval: int
+    max_generations: int
+    sublibraries: bool
+    cycle_full: int
+    cycle_polynomial: int
+    cycle_trigonometric: int
+    late_after: int
+    late_stage: int
+    target_stage: int
+    seed: int
+    n_threads: int
+    max_bytes: int
+    def __init__(self) -> None: ...
+
+class Law:
+    @property
+    def phi(self) -> list[list[list[int]]]: ...
+    @property
+    def psi(self) -> list[list[list[int]]]: ...
+    @property
+    def alpha(self) -> list[float]: ...
+    @property
+    def beta(self) -> list[float]: ...
+    @property
+    def complexity(self) -> int: ...
+    @property
+    def transformed_error(self) -> float: ...
+    @property
+    def rmse(self) -> float: ...
+    @property
+    def exact(self) -> bool: ...
+    @property
+    def bits(self) -> float: ...
+
+class Evolution:
+    def __init__(
+        self,
+        x: npt.ArrayLike,
+        y: npt.ArrayLike,
+        table: Table,
+        target_table: Table,
+        settings: Settings,
+    ) -> None: ...
+    def run(self, seconds: float) -> _SearchStatus: ...
+    def front(self) -> list[Law]: ...
+    @property
+    def generation(self) -> int: ...
+    @property
+    def evaluations(self) -> int: ...
+    @property
+    def epsilon(self) -> float: ...
+    @property
+    def status(self) -> _SearchStatus: ...
+    @property
+    def best_rmse(self) -> float: ...
+
+# ---- timings ---------------------------------------------------------------------------------
+
+def time_transformation(
+    transformation: Transformation, x: npt.ArrayLike, repeats: int
+) -> float: ...
+def time_bases(x: npt.ArrayLike, table: Table, count: int, seed: int) -> tuple[float, int, int]: ...
+def time_individuals(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    table: Table,
+    target_table: Table,
+    settings: Settings,
+    count: int,
+) -> float: ...
