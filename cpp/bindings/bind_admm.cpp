@@ -1,4 +1,5 @@
 #include <Eigen/Core>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -96,7 +97,7 @@ class WellPosed {
   }
 
   admm::Info solve(const double* x, const double* y, const admm::Settings& settings,
-                   double* alpha, double* beta) {
+                   double* alpha, double* beta, double* penalised) {
     reduced_.reset(sizes_.rows, sizes_.n_phi + 1, sizes_.n_psi);
     std::fill_n(column_[0], sizes_.rows, 1.0);
     reduced_.push_column(column_[0], -1);
@@ -104,17 +105,27 @@ class WellPosed {
       reduced_.push_column(load(x, j), static_cast<int>(j));
     for (Index k = 0; k < sizes_.n_psi; ++k) reduced_.push_target(load(y, k), 1.0);
     reduced_.finish();
+    if (reduced_.n_targets() == 0 || reduced_.n_columns() < 2) return degenerate();
     const admm::Info info = lasso_.select(reduced_, settings, subset_);
     fit_.solve(reduced_, subset_);
+    error_ = fit_.error();
     for (std::size_t i = 0; i < subset_.size(); ++i)
       alpha[reduced_.member(subset_[i]) + 1] = fit_.alpha()(static_cast<Index>(i));
-    for (Index k = 0; k < sizes_.n_psi; ++k) beta[k] = fit_.beta()(k);
+    for (Index j = 1; j < reduced_.n_columns(); ++j)
+      penalised[reduced_.member(j)] = lasso_.coefficients()(j - 1);
+    for (Index k = 0; k < reduced_.n_targets(); ++k)
+      beta[reduced_.target_member(k)] = fit_.beta()(k);
     return info;
   }
-  double error() const { return fit_.error(); }
-  Vector penalised() const { return lasso_.coefficients(); }
+  double error() const { return error_; }
 
  private:
+  admm::Info degenerate() {
+    error_ = std::numeric_limits<double>::quiet_NaN();
+    admm::Info info;
+    info.status = admm::Status::degenerate;
+    return info;
+  }
   const double* load(const double* columns, Index j) {
     std::copy_n(columns + j * sizes_.rows, sizes_.rows, column_[0]);
     return column_[0];
@@ -126,6 +137,7 @@ class WellPosed {
   ConstrainedLasso lasso_;
   SubsetFit fit_;
   std::vector<Index> subset_;
+  double error_ = 0.0;
 };
 
 py::dict well_posed(const Batch& x, const Batch& y, const admm::Settings& settings) {
@@ -140,10 +152,9 @@ py::dict well_posed(const Batch& x, const Batch& y, const admm::Settings& settin
     for (Index i = 0; i < s.problems; ++i) {
       infos.add(solver.solve(x.data() + i * s.n_phi * s.rows, y.data() + i * s.n_psi * s.rows,
                              settings, alpha.mutable_data() + i * (s.n_phi + 1),
-                             beta.mutable_data() + i * s.n_psi));
+                             beta.mutable_data() + i * s.n_psi,
+                             penalised.mutable_data() + i * s.n_phi));
       error.push_back(solver.error());
-      const Vector z = solver.penalised();
-      std::copy_n(z.data(), z.size(), penalised.mutable_data() + i * s.n_phi);
     }
   }
   py::dict out;

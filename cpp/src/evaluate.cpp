@@ -26,7 +26,7 @@ bool all_finite(const double* x, Index n) {
 Evaluator::Evaluator(const Dataset& data, const Table& table, std::size_t max_bytes)
     : data_(data), table_(table) {
   const auto stride = static_cast<std::size_t>(data.features.stride());
-  max_rows_ = std::max<std::size_t>(64, max_bytes / (stride * sizeof(double) + 128));
+  max_rows_ = std::max<std::size_t>(1, max_bytes / (stride * sizeof(double) + 128));
   scratch_.resize(stride);
 }
 

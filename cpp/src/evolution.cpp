@@ -24,6 +24,27 @@ Evolution::Evolution(Problem problem)
     solvers_.push_back(
         std::make_unique<IndividualSolver>(*problem_, problem_->settings.max_bytes / threads));
   births_.resize(static_cast<std::size_t>(problem_->settings.population_size));
+  archive_constant();
+}
+
+// The law y = mean(y), so that there is always one to compare with.
+void Evolution::archive_constant() {
+  const Table& targets = problem_->target_table;
+  if (targets.identity() < 0) return;
+  const Eigen::Map<const Vector> y(problem_->y.features[0], problem_->y.n_rows());
+  Row row;
+  row.transformation = static_cast<std::int16_t>(targets.identity());
+  row.variables[0] = 1;
+  Law law;
+  law.psi.emplace_back();
+  law.psi[0].push(row);
+  law.beta = {1.0};
+  law.phi = {constant_basis(problem_->table)};
+  law.alpha = {y.mean()};
+  law.complexity = kConstantTerm + complexity(law.psi[0], targets);
+  law.transformed_error = 1.0;
+  law.rmse = TargetScale(problem_->y, targets).spread();
+  if (std::isfinite(law.rmse)) archive_.offer(law);
 }
 
 // The clock is looked at between births where those are long, so that a run ends in time on large

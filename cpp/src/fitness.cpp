@@ -14,6 +14,8 @@ namespace {
 constexpr double kRoundings = 16.0;
 // An exact law may use up at most this part of the data's bits.
 constexpr double kBitsPerRow = 25.0;
+// A psi with a smaller share of the (unit) transformed target is not part of the law.
+constexpr double kNegligible = 1e-9;
 // Rounding of g(y), seen on the scale of y, relative to the spread of y.
 constexpr double kExactOnTarget = 1e-6;
 
@@ -79,6 +81,7 @@ double IndividualSolver::solve(double bound) {
   if (problem_.settings.solver == SolverKind::printed) return solve_printed();
 
   reduce();
+  if (reduced_.n_targets() == 0) return std::numeric_limits<double>::infinity();
   take_all_columns();
   fit_.solve(reduced_, subset_);
   if (is_exact()) return settle_exact();
@@ -211,10 +214,9 @@ Law IndividualSolver::score_subset() {
     add_to_prediction(member, fit_.alpha()(static_cast<Index>(i)));
     law.complexity += member < 0 ? kConstantTerm : phi_.cost(member) + kTerm;
   }
-  for (int k = 0; k < psi_.size(); ++k) {
+  for (Index k = 0; k < reduced_.n_targets(); ++k) {
     const double share = std::abs(fit_.beta()(k)) * reduced_.whitening().col(k).norm();
-    if (psi_.size() > 1 && share < 1e-9) continue;
-    add_target(law, k, fit_.beta()(k));
+    if (share > kNegligible) add_target(law, reduced_.target_member(k), fit_.beta()(k));
   }
   law.transformed_error = fit_.error();
   finish_score(law);

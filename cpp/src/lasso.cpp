@@ -41,7 +41,7 @@ void ConstrainedLasso::form_cross(const Reduced& problem) {
   const Index p = problem.n_targets();
   auto y = targets_.topLeftCorner(k, p);
   for (Index t = 0; t < p; ++t) y.col(t) = Eigen::Map<const Vector>(problem.targets()[t] + 1, k);
-  problem.whitening().topLeftCorner(p, p).triangularView<Eigen::Upper>().solveInPlace<Eigen::OnTheRight>(y);
+  problem.whitening().triangularView<Eigen::Upper>().solveInPlace<Eigen::OnTheRight>(y);
   cross_.setZero();
   for (Index t = 0; t < p; ++t)
     for (Index j = 0; j < k; ++j)

@@ -9,8 +9,8 @@ void Orthogonalizer::reset(Index n_rows, Index capacity) {
   size_ = 0;
   if (q_.n_rows() == n_rows && capacity_ >= capacity) return;
   capacity_ = std::max(capacity, capacity_);
-  q_.resize(n_rows, capacity_);
-  r_.setZero(capacity_, capacity_);
+  q_.resize(n_rows, capacity_ + 1);  // one more for a column that is refused
+  r_.setZero(capacity_, capacity_ + 1);
   inverse_.setZero(capacity_, capacity_);
   step_.setZero(capacity_);
 }

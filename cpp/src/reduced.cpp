@@ -1,6 +1,5 @@
 #include "gsr/reduced.hpp"
 
-#include <Eigen/QR>
 #include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,9 @@ namespace {
 // Terms that are this much larger than the target and cancel are an accident, not a law.
 constexpr double kCancellation = 30.0;
 
+// Part of a target that must not be explained by the constant and the other targets.
+constexpr double kDependent = 1e-9;
+
 using ColumnMap = Eigen::Map<const Vector>;
 
 ColumnMap column(const Columns& columns, Index j, Index n) { return ColumnMap(columns[j], n); }
@@ -19,22 +21,26 @@ ColumnMap column(const Columns& columns, Index j, Index n) { return ColumnMap(co
 }  // namespace
 
 void Reduced::reset(Index n_rows, Index max_columns, Index max_targets) {
+  const Index dimension = max_columns + max_targets;
   if (n_rows_ != n_rows || columns_.n_columns() < max_columns || max_targets_ != max_targets) {
     n_rows_ = n_rows;
     max_targets_ = max_targets;
-    columns_.resize(max_columns + max_targets, max_columns);
-    targets_.resize(max_columns + max_targets, max_targets);
+    columns_.resize(dimension, max_columns);
+    targets_.resize(dimension, max_targets);
+    centred_.resize(dimension, 1);
     residuals_.resize(n_rows, max_targets);
     inside_.setZero(max_columns, max_targets);
-    whitening_.setZero(max_targets, max_targets);
     norms_.setZero(max_columns);
     rounding_norms_.setZero(max_targets);
     members_.reserve(static_cast<std::size_t>(max_columns));
+    target_members_.reserve(static_cast<std::size_t>(max_targets));
   }
   orthogonalizer_.reset(n_rows, max_columns);
   remainder_.reset(n_rows, max_targets);
+  target_space_.reset(dimension, max_targets);
   members_.clear();
-  n_targets_ = 0;
+  target_members_.clear();
+  pushed_ = 0;
 }
 
 bool Reduced::push_column(const double* values, int member) {
@@ -44,55 +50,56 @@ bool Reduced::push_column(const double* values, int member) {
 }
 
 void Reduced::push_target(const double* values, double rounding_norm) {
-  double* residual = residuals_[n_targets_];
+  double* residual = residuals_[pushed_];
   std::copy_n(values, residuals_.stride(), residual);
-  rounding_norms_(n_targets_) = rounding_norm;
-  orthogonalizer_.project(residual, inside_.col(n_targets_).data());
-  ++n_targets_;
+  rounding_norms_(pushed_) = rounding_norm;
+  orthogonalizer_.project(residual, inside_.col(pushed_).data());
+  ++pushed_;
 }
 
 void Reduced::finish() {
-  const Index k = n_columns();
-  for (Index j = 0; j < k; ++j) {
+  for (Index j = 0; j < n_columns(); ++j) {
     double* out = columns_[j];
     std::fill_n(out, columns_.stride(), 0.0);
     std::copy_n(r().col(j).data(), j + 1, out);
     norms_(j) = r().col(j).head(j + 1).norm();
   }
-  complete_targets();
-  whiten();
+  for (Index j = 0; j < pushed_; ++j) {
+    double* out = targets_[n_targets()];
+    write_target(j, out);
+    if (!keep_target(out)) continue;
+    rounding_norms_(n_targets()) = rounding_norms_(j);
+    target_members_.push_back(static_cast<int>(j));
+  }
 }
 
 // What the columns leave of the targets adds one coordinate per target.
-void Reduced::complete_targets() {
+void Reduced::write_target(Index j, double* out) {
   const Index k = n_columns();
-  for (Index j = 0; j < n_targets_; ++j) {
-    double* out = targets_[j];
-    std::fill_n(out, targets_.stride(), 0.0);
-    std::copy_n(inside_.col(j).data(), k, out);
-  }
-  if (n_targets_ == 1) {
-    targets_[0][k] = Eigen::Map<const Vector>(residuals_[0], residuals_.stride()).norm();
+  std::fill_n(out, targets_.stride(), 0.0);
+  std::copy_n(inside_.col(j).data(), k, out);
+  if (pushed_ == 1) {
+    out[k] = Eigen::Map<const Vector>(residuals_[j], residuals_.stride()).norm();
     return;
   }
-  for (Index j = 0; j < n_targets_; ++j) {
-    const Index before = remainder_.size();
-    if (remainder_.push(residuals_[j], 0.0))
-      std::copy_n(remainder_.r().col(before).data(), before + 1, targets_[j] + k);
+  const Index before = remainder_.size();
+  if (remainder_.push(residuals_[j], 0.0)) {
+    std::copy_n(remainder_.r().col(before).data(), before + 1, out + k);
+  } else {
+    std::copy_n(remainder_.refused(), before, out + k);
   }
 }
 
-void Reduced::whiten() {
-  // Cholesky-free: Gram-Schmidt on the centred targets, p of them.
-  const Index d = dimension();
-  whitening_.setZero();
-  for (Index j = 0; j < n_targets_; ++j) {
-    whitening_(j, j) = column(targets_, j, d).tail(d - 1).norm();
-  }
-  if (n_targets_ == 1) return;
-  Matrix y(d - 1, n_targets_);
-  for (Index j = 0; j < n_targets_; ++j) y.col(j) = column(targets_, j, d).tail(d - 1);
-  whitening_ = Eigen::HouseholderQR<Matrix>(y).matrixQR().topRows(n_targets_).triangularView<Eigen::Upper>();
+// A constant target, or one that depends on the others (y^3 = y where y is -1 or 1), would allow a
+// law without x.
+bool Reduced::keep_target(const double* target) {
+  const double full = Eigen::Map<const Vector>(target, targets_.stride()).norm();
+  double* centred = centred_[0];
+  std::copy_n(target + 1, centred_.stride() - 1, centred);
+  centred[centred_.stride() - 1] = 0.0;
+  const double spread = Eigen::Map<const Vector>(centred, centred_.stride()).norm();
+  return std::isfinite(full) && spread > kDependent * full &&
+         target_space_.push(centred, kDependent);
 }
 
 void SubsetFit::resize(Index max_dimension, Index max_columns, Index max_targets) {
@@ -112,7 +119,8 @@ void SubsetFit::solve(const Reduced& problem, const std::vector<Index>& subset) 
   }
   choose_beta(problem);
   const Index n = orthogonalizer_.size();
-  combined_.head(n).noalias() = inside_.topRows(n) * beta_;
+  const Index p = problem.n_targets();
+  combined_.head(n).noalias() = inside_.topLeftCorner(n, p) * beta_.head(p);
   orthogonalizer_.solve(combined_.data(), alpha_.data());
 }
 
@@ -126,10 +134,11 @@ void SubsetFit::choose_beta(const Reduced& problem) {
   }
   block_.resize(rest_.stride(), p);
   for (Index k = 0; k < p; ++k) block_.col(k) = column(rest_, k, rest_.stride());
-  const auto whitening = problem.whitening().triangularView<Eigen::Upper>();
-  const Matrix whitened = whitening.solve<Eigen::OnTheRight>(block_);
+  const Matrix whitening = problem.whitening();
+  const auto triangle = whitening.triangularView<Eigen::Upper>();
+  const Matrix whitened = triangle.solve<Eigen::OnTheRight>(block_);
   const Eigen::JacobiSVD<Matrix> svd(whitened, Eigen::ComputeThinU | Eigen::ComputeThinV);
-  beta_ = whitening.solve(svd.matrixV().col(p - 1));
+  beta_.head(p) = triangle.solve(svd.matrixV().col(p - 1));
   error_ = svd.singularValues()(p - 1);
 }
 

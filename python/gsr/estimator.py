@@ -229,9 +229,13 @@ class GSRRegressor(RegressorMixin, BaseEstimator):
         self._target_name = str(getattr(y, "name", None) or "y")
         if self._target_name in self._names:
             self._target_name += "'"
-        validation.check_finite(table, [f"X, column {name}," for name in self._names])
-        validation.check_finite(target[:, None], [f"y, the target {self._target_name},"])
+        in_x = [f"X, column {name}," for name in self._names]
+        in_y = [f"y, the target {self._target_name},"]
+        validation.check_finite(table, in_x)
+        validation.check_finite(target[:, None], in_y)
         validation.check_size(table)
+        validation.check_magnitude(table, in_x)
+        validation.check_magnitude(target[:, None], in_y)
         validation.check_target(target, self._target_name)
         return np.asfortranarray(table), np.asarray(target, dtype=np.float64)
 

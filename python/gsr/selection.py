@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from gsr.equation import Equation
+from gsr.exceptions import GSRError
 
 BITS_PER_NODE = 3.0
 
@@ -43,6 +44,10 @@ class FrontEntry:
         """The law itself."""
         return self.make()
 
+    def __getstate__(self) -> dict[str, Any]:
+        # The law is made now: what would make it later holds the training data.
+        return {**self.__dict__, "equation": self.equation, "make": None}
+
     def __str__(self) -> str:
         return f"{self.complexity:4d}  {self.rmse:10.3e}  {self.equation}"
 
@@ -69,6 +74,11 @@ def best(entries: Sequence[FrontEntry], n_rows: int) -> int:
     square (corrected for the constants as generalised cross-validation does), and each constant
     1/2 log2 N (the precision that the data gives it).
     """
+    if not entries:
+        raise GSRError(
+            "no law with a finite error was found; add 'identity' to target_library or allow "
+            "more time"
+        )
     exact = [i for i, entry in enumerate(entries) if entry.exact]
     if exact:
         return min(exact, key=lambda i: entries[i].bits)

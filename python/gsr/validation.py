@@ -16,6 +16,7 @@ Array = npt.NDArray[np.float64]
 
 MIN_ROWS = 5
 MAX_FEATURES = 32_767
+MAX_MAGNITUDE = 1e150
 
 
 def check_finite(values: Array, names: Sequence[str]) -> None:
@@ -28,6 +29,14 @@ def check_finite(values: Array, names: Sequence[str]) -> None:
                 f"{name} contains {kind}: {int(bad.sum())} of {len(column)} values are not "
                 f"finite, the first in row {int(np.argmax(bad))}"
             )
+
+
+def check_magnitude(values: Array, names: Sequence[str]) -> None:
+    """Raise if squares of a column's values would overflow; name the column."""
+    for column, name in zip(values.T, names, strict=True):
+        largest = float(np.max(np.abs(column)))
+        if largest > MAX_MAGNITUDE:
+            raise GSRError(f"{name} holds {largest:g}, too large to square: give it other units")
 
 
 def check_size(X: Array) -> None:

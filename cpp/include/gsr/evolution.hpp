@@ -36,6 +36,7 @@ class Evolution {
     std::vector<Law> laws;
   };
 
+  void archive_constant();
   void begin_generation();
   void breed_some();
   void finish_generation();

@@ -29,10 +29,11 @@ class Orthogonalizer {
   // Row norms of R^{-1}: standard errors of the coefficients for unit noise.
   void inverse_row_norms(double* norms);
 
+  // Coordinates of the column refused last.
+  const double* refused() const { return r_.col(size_).data(); }
+
   Index size() const { return size_; }
   auto r() const { return r_.topLeftCorner(size_, size_); }
-  // Norm of column j after the first `fixed` columns have been projected out.
-  double norm_beyond(Index j, Index fixed) const { return r_.col(j).segment(fixed, size_ - fixed).norm(); }
 
  private:
   using Block = Eigen::Map<Matrix, Eigen::Aligned64, Eigen::OuterStride<>>;

@@ -14,37 +14,39 @@ class Reduced {
  public:
   void reset(Index n_rows, Index max_columns, Index max_targets);
   bool push_column(const double* column, int member);
-  // Targets come after all columns.
+  // Targets come after all columns; those that are constant or depend on others are dropped.
   void push_target(const double* values, double rounding_norm);
   void finish();
 
   Index n_rows() const { return n_rows_; }
   Index n_columns() const { return orthogonalizer_.size(); }
-  Index n_targets() const { return n_targets_; }
-  Index dimension() const { return orthogonalizer_.size() + n_targets_; }
+  Index n_targets() const { return static_cast<Index>(target_members_.size()); }
   // Which basis function column j is; -1 is the constant.
   int member(Index j) const { return members_[static_cast<std::size_t>(j)]; }
+  // Which of the pushed targets target k is.
+  int target_member(Index k) const { return target_members_[static_cast<std::size_t>(k)]; }
 
   const Columns& columns() const { return columns_; }
   const Columns& targets() const { return targets_; }
   double column_norm(Index j) const { return norms_(j); }
   // R_Y: with it Y R_Y^{-1} is orthonormal (centred targets), which makes ||Y beta|| = 1 a unit
   // sphere.
-  const Matrix& whitening() const { return whitening_; }
+  auto whitening() const { return target_space_.r(); }
   auto r() const { return orthogonalizer_.r(); }
   double rounding_norm(Index k) const { return rounding_norms_(k); }
 
  private:
-  void complete_targets();
-  void whiten();
+  void write_target(Index j, double* out);
+  bool keep_target(const double* target);
 
-  Index n_rows_ = 0, n_targets_ = 0, max_targets_ = 0;
-  Orthogonalizer orthogonalizer_;
-  Orthogonalizer remainder_;
-  std::vector<int> members_;
+  Index n_rows_ = 0, max_targets_ = 0, pushed_ = 0;
+  Orthogonalizer orthogonalizer_;  // of the columns
+  Orthogonalizer remainder_;       // of what they leave of the targets
+  Orthogonalizer target_space_;    // of the centred targets, in coordinates
+  std::vector<int> members_, target_members_;
   Columns residuals_;
-  Columns columns_, targets_;
-  Matrix whitening_, inside_;
+  Columns columns_, targets_, centred_;
+  Matrix inside_;
   Vector norms_, rounding_norms_;
 };
 
