@@ -49,12 +49,20 @@ def individuals(noise: float = 0.0) -> Iterator[Individual]:
             rng = random.Random(1000 * number + seed)
             (x, y), (x_test, y_test) = problem.train(seed), problem.test(seed)
             y = y + noise * y.std() * np.random.default_rng(seed).normal(size=len(y))
-            X, X_test = _columns(lambda r=rng, d=x.shape[1], lib=library: reference.random_matrix(
-                r, lib, d), library, x, x_test, _core.Settings().n_phi)  # fmt: skip
+            X, X_test = _columns(
+                lambda r=rng, d=x.shape[1], lib=library: reference.random_matrix(r, lib, d),
+                library,
+                x,
+                x_test,
+                _core.Settings().n_phi,
+            )
             Y, Y_test = _columns(
                 lambda r=rng, lib=target: [[r.randrange(1, len(lib)), 0, 1]],
-                target, y[:, None], y_test[:, None], 1,
-            )  # fmt: skip
+                target,
+                y[:, None],
+                y_test[:, None],
+                1,
+            )
             yield Individual(X, Y, X_test, Y_test)
 
 
@@ -89,7 +97,9 @@ def well_posed(one: Individual, **changes: float) -> dict:
 def _solve(solver: Callable, settings: object, one: Individual, changes: dict) -> dict:
     for name, value in changes.items():
         setattr(settings, name, value)
-    found = solver(np.ascontiguousarray(one.X.T)[None], np.ascontiguousarray(one.Y.T)[None], settings)
+    found = solver(
+        np.ascontiguousarray(one.X.T)[None], np.ascontiguousarray(one.Y.T)[None], settings
+    )
     return {key: value[0] for key, value in found.items()}
 
 
@@ -154,8 +164,13 @@ def as_printed(batch: list[Individual]) -> None:
     before = [printed(one, max_iterations=4999) for one in batch]
     cosines = [float(a["w"] @ b["w"]) for a, b in zip(found, before, strict=True)]
     say("cosine of w_5000 and w_4999, largest", max(cosines))
-    along = [abs(r["w"] @ _smallest(_signed(one))) for r, one in zip(found, batch, strict=True)]
-    say("|cosine| of w and the smallest singular vector of A, median", float(np.median(along)))
+    left = [np.linalg.norm(_signed(one) @ r["w"]) for one, r in zip(batch, found, strict=True)]
+    least = [np.linalg.svd(_signed(one))[1][-1] for one in batch]
+    say(
+        "||A w|| at the end, smallest singular value of A (medians)",
+        float(np.median(left)),
+        float(np.median(least)),
+    )
     say("|beta| < 1e-3 at the end", share([abs(r["w"][-1]) < 1e-3 for r in found]))
     plain = [reference.admm_printed(_signed(one)).status == "converged" for one in batch[::5]]
     say("converged, the NumPy form of the same, every fifth individual", share(plain))
@@ -163,6 +178,10 @@ def as_printed(batch: list[Individual]) -> None:
 
 def _signed(one: Individual) -> np.ndarray:
     return np.hstack([one.X, -one.Y])
+
+
+def _unit(columns: np.ndarray) -> np.ndarray:
+    return columns / np.linalg.norm(columns, axis=0)
 
 
 def _smallest(A: np.ndarray) -> np.ndarray:
@@ -183,25 +202,26 @@ def active_threshold(batch: list[Individual]) -> None:
 def trivial(batch: list[Individual]) -> None:
     """Show how often ||A w|| = 0 is reached without y."""
     print("the trivial solution")
-    scaled = [one.X / np.linalg.norm(one.X, axis=0) for one in batch]
-    ranks = [np.linalg.matrix_rank(X, tol=1e-9) for X in scaled]
+    ranks = [np.linalg.matrix_rank(_unit(one.X), tol=1e-9) for one in batch]
     say("X rank deficient (unit columns, 1e-9)", share([r < 15 for r in ranks]))
     say("rank of X, median", int(np.median(ranks)))
-    unit = [_signed(one) / np.linalg.norm(_signed(one), axis=0) for one in batch]
+    unit = [_unit(_signed(one)) for one in batch]
     raw = [abs(_smallest(_signed(one))[-1]) for one in batch]
     scaled_beta = [abs(_smallest(A)[-1]) for A in unit]
     say("smallest singular vector of A: |beta| < 1e-3", share([b < 1e-3 for b in raw]))
     say("the same with columns of unit norm", share([b < 1e-3 for b in scaled_beta]))
-    say("||A w|| of that vector, unit columns, median",
-        float(np.median([np.linalg.norm(A @ _smallest(A)) for A in unit])))  # fmt: skip
+    say(
+        "||A w|| of that vector, unit columns, median",
+        float(np.median([np.linalg.norm(A @ _smallest(A)) for A in unit])),
+    )
 
 
 def sphere_step(batch: list[Individual]) -> None:
     """Hold "solve, then normalise" against the minimiser on the unit sphere."""
-    print("the w step of the first iteration: L_rho on the unit sphere")
+    print("the w step of the first iteration: L_rho on the unit sphere (unit columns)")
     excess, cosine = [], []
     for one in batch:
-        A, rho = _signed(one), 0.1
+        A, rho = _unit(_signed(one)), 0.1
         target = np.ones(A.shape[1])  # z_0 - u_0
         H = 2 * A.T @ A + rho * np.eye(len(target))
         w = np.linalg.solve(H, rho * target)
@@ -230,36 +250,32 @@ def default_solver(batch: list[Individual]) -> None:
     say("iterations:", quantiles([r["iterations"] for r in found]))
     plain = [well_posed(one, relaxation=1.0) for one in batch]
     say("iterations without over-relaxation:", quantiles([r["iterations"] for r in plain]))
-    norms = [np.linalg.norm((one.Y - one.Y.mean()) @ r["beta"])
-             for one, r in zip(batch, found, strict=True)]  # fmt: skip
-    say("largest difference of ||Y_c beta|| from 1", max(abs(n - 1) for n in norms))
-
-    tight = [well_posed(one, **TIGHT) for one in batch]
-    converged = [r["status"] == "converged" for r in tight]
-    say("converged at delta = 1e-13", share(converged))
-    apart, gaps, same = [], [], []
-    for one, loose, exact in zip(batch, found, tight, strict=True):
-        X, y, kept = _lasso_problem(one)
-        other = _sklearn(X, y, s.lam)
-        apart.append(np.abs(exact["penalised"][kept] - other).max())
-        costs = [_objective(X, y, a, s.lam) for a in (loose["penalised"][kept], other)]
-        gaps.append(costs[0] / costs[1] - 1)
-        same.append(set(np.flatnonzero(loose["penalised"][kept])) == set(np.flatnonzero(other)))
-    say("coefficients, default at 1e-13 against scikit-learn:", quantiles(apart))
-    say("objective of the default above scikit-learn's, relative:", quantiles(gaps))
-    say("support of the default equal to scikit-learn's", share(same))
-    reference_errors = [
-        abs(reference.admm_well_posed(one.X, one.Y).error - r["error"])
+    norms = [
+        np.linalg.norm((one.Y - one.Y.mean()) @ r["beta"])
         for one, r in zip(batch, found, strict=True)
     ]
-    say("error, core against the NumPy form:", quantiles(reference_errors))
+    say("largest difference of ||Y_c beta|| from 1", max(abs(n - 1) for n in norms))
 
 
-def _lasso_problem(one: Individual) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    kept = reference.independent_columns(one.X)
-    X = one.X[:, kept] - one.X[:, kept].mean(axis=0)
-    y = one.Y[:, 0] - one.Y.mean()
-    return X / np.linalg.norm(X, axis=0), y / np.linalg.norm(y), kept
+def against_others(batch: list[Individual]) -> None:
+    """Hold the default against scikit-learn's lasso and the NumPy form, independent columns."""
+    s = _core.AdmmSettings.well_posed()
+    apart, gaps, same, plain = [], [], [], []
+    for raw in batch:
+        kept = reference.independent_columns(raw.X)
+        one = raw._replace(X=_unit(raw.X[:, kept] - raw.X[:, kept].mean(axis=0)))
+        y = _unit(one.Y - one.Y.mean())[:, 0]
+        other = _sklearn(one.X, y, s.lam)
+        loose, tight = well_posed(one), well_posed(one, **TIGHT)
+        apart.append(np.abs(tight["penalised"] - other).max())
+        costs = [_objective(one.X, y, a, s.lam) for a in (loose["penalised"], other)]
+        gaps.append(costs[0] / costs[1] - 1)
+        same.append(set(np.flatnonzero(loose["penalised"])) == set(np.flatnonzero(other)))
+        plain.append(abs(reference.admm_well_posed(one.X, one.Y).error - loose["error"]))
+    say("coefficients at delta = 1e-13 against scikit-learn:", quantiles(apart))
+    say("objective of the default above scikit-learn's, relative:", quantiles(gaps))
+    say("support of the default equal to scikit-learn's", share(same))
+    say("error, core against the NumPy form:", quantiles(plain))
 
 
 def _sklearn(X: np.ndarray, y: np.ndarray, lam: float) -> np.ndarray:
@@ -278,11 +294,15 @@ def two_targets() -> None:
     x, y = get("SymSet-11").train(0)
     X = np.column_stack([np.exp(x[:, 1]), np.cos(x[:, 0]), np.sin(x[:, 0]), x, x[:, 0] * x[:, 1]])
     one = Individual(X, np.column_stack([y**2, y]), X, X)
-    found = well_posed(one)
-    say("status, iterations", found["status"], found["iterations"])
+    say("status, iterations", *(well_posed(one)[key] for key in ("status", "iterations")))
+    found = well_posed(one, lam=0.0)  # all columns, as the search fits them first
     say("beta_2 / beta_1 (the law has -8)", f"{found['beta'][1] / found['beta'][0]:.12g}")
-    say("alpha / beta_1", np.array2string(found["alpha"] / found["beta"][0], precision=6,
-                                          suppress_small=True))  # fmt: skip
+    say(
+        "alpha / beta_1",
+        np.array2string(
+            found["alpha"] / found["beta"][0], precision=6, suppress_small=True, max_line_width=200
+        ),
+    )
     say("error", float(found["error"]))
 
 
@@ -300,9 +320,16 @@ def selection(noise: float) -> None:
     for value, rows in figures.items():
         terms, train, test = (np.median([r[k] for r in rows]) for k in range(3))
         label = "all columns" if value == 0.0 else f"lambda = {value}"
-        say(f"{label}: terms, error on training rows, on test rows (medians)",
-            int(terms), float(train), float(test))  # fmt: skip
-        say("    error on test rows above 1 (worse than a constant)", share([r[2] > 1 for r in rows]))
+        say(
+            f"{label}: terms, error on training rows, on test rows (medians)",
+            int(terms),
+            float(train),
+            float(test),
+        )
+        say(
+            "    error on test rows above 1 (worse than a constant)",
+            share([r[2] > 1 for r in rows]),
+        )
     better = [b[2] < a[2] for a, b in zip(figures[0.0], figures[lam], strict=True)]
     say("smaller error on test rows with the lasso", share(better))
 
@@ -316,22 +343,40 @@ def _errors(one: Individual, lam: float) -> tuple[int, float, float]:
     return int(np.count_nonzero(found["alpha"][1:])), float(found["error"]), test
 
 
-SEARCHED = ("Nguyen-2", "Nguyen-5", "Nguyen-7", "Nguyen-9", "Nguyen-12", "Jin-1", "Jin-4",
-            "Livermore-3", "Livermore-14", "SymSet-4", "SymSet-12", "SymSet-17")  # fmt: skip
+SEARCHED = (
+    "Nguyen-2",
+    "Nguyen-5",
+    "Nguyen-7",
+    "Nguyen-9",
+    "Nguyen-12",
+    "Jin-1",
+    "Jin-4",
+    "Livermore-3",
+    "Livermore-14",
+    "SymSet-4",
+    "SymSet-12",
+    "SymSet-17",
+)
 
 
 def search(noise: float, generations: int) -> None:
     """Run whole searches with and without the penalty."""
-    print(f"searches with and without the lasso: {len(SEARCHED)} problems, seeds 0 to 4, "
-          f"{100 * noise:g} % noise, at most {generations} generations")  # fmt: skip
+    print(
+        f"searches with and without the lasso: {len(SEARCHED)} problems, seeds 0 to 4, "
+        f"{100 * noise:g} % noise, at most {generations} generations"
+    )
     for lam in (None, 0.0):
-        rows = [_search(name, seed, noise, generations, lam)
-                for name in SEARCHED for seed in range(5)]  # fmt: skip
+        rows = [
+            _search(name, seed, noise, generations, lam) for name in SEARCHED for seed in range(5)
+        ]
         label = "all columns" if lam == 0.0 else "default"
         say(f"{label}: proved to be the truth", share([r[0] for r in rows]))
         say("    generations:", quantiles([r[1] for r in rows]))
-        say("    terms of the law, test RMSE relative to the spread of y (medians)",
-            int(np.median([r[2] for r in rows])), float(np.median([r[3] for r in rows])))  # fmt: skip
+        say(
+            "    terms of the law, test RMSE relative to the spread of y (medians)",
+            int(np.median([r[2] for r in rows])),
+            float(np.median([r[3] for r in rows])),
+        )
 
 
 def _search(
@@ -341,9 +386,15 @@ def _search(
     (x, y), (x_test, y_test) = problem.train(seed), problem.test(seed)
     y = y + noise * y.std() * np.random.default_rng(seed).normal(size=len(y))
     model = GSRRegressor(
-        preset="paper", library=problem.library, target_library=problem.target_library,
-        lam=lam, max_time=None, max_generations=generations, random_state=seed, n_jobs=1,
-    )  # fmt: skip
+        preset="paper",
+        library=problem.library,
+        target_library=problem.target_library,
+        lam=lam,
+        max_time=None,
+        max_generations=generations,
+        random_state=seed,
+        n_jobs=1,
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(x, y)
@@ -364,8 +415,13 @@ def accidents() -> None:
         library = Library(problem.library)
         errors = []
         for _ in range(500):
-            X, _ = _columns(lambda lib=library, r=rng, d=x.shape[1]: reference.random_matrix(
-                r, lib, d), library, x, x, 15)  # fmt: skip
+            X, _ = _columns(
+                lambda lib=library, r=rng, d=x.shape[1]: reference.random_matrix(r, lib, d),
+                library,
+                x,
+                x,
+                15,
+            )
             kept = reference.independent_columns(X)
             basis = np.column_stack([np.ones(len(x)), X[:, kept]])
             rest = y - basis @ np.linalg.lstsq(basis, y, rcond=None)[0]
@@ -392,6 +448,7 @@ def main() -> None:
     trivial(batch)
     sphere_step(batch)
     default_solver(batch)
+    against_others(batch)
     two_targets()
     for noise in (0.0, 0.05):
         selection(noise)

@@ -424,6 +424,28 @@ def test_columns_that_are_not_finite_are_dropped(bad):
     assert found["alpha"][0, 3] == 0
 
 
+@pytest.mark.parametrize("value", [0.0, 1.0, np.nan, np.inf])
+@pytest.mark.parametrize("p", [1, 2])
+def test_targets_without_spread_are_degenerate(value, p):
+    X, _ = correlated(6, m=4)
+    found = well_posed(X, np.full((len(X), p), value))
+    assert found["status"] == ["degenerate"]
+    assert not found["beta"].any()
+
+
+def test_of_dependent_targets_the_first_ones_are_used():
+    """y^3 = y where y is -1 or 1: a law of these alone would say nothing about x."""
+    X, Y = correlated(7, m=4)
+    y = np.sign(centred(Y))
+    alone = well_posed(X, y)
+    for dependent in (y**3, -2 * y + 5, np.ones_like(y)):
+        found = well_posed(X, np.hstack([y, dependent]))
+        assert found["beta"][0, 1] == 0
+        np.testing.assert_allclose(found["beta"][0, 0], alone["beta"][0, 0], rtol=1e-12)
+        np.testing.assert_allclose(found["alpha"], alone["alpha"], rtol=1e-9)
+        assert found["error"][0] > 0.1
+
+
 def test_more_columns_than_rows():
     X, Y = gaussian(2, n=10, m=30)
     found = well_posed(X, Y, lam=1e-3)

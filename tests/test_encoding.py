@@ -138,6 +138,21 @@ def test_n_v_limits_and_pads():
         encode("cos(x1 + x2 + x3)", TABLE_2, D, n_v=2)
 
 
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        [[4, 1, 1, 1, 1]] * 3,  # 19683 x1^9: nine identity rows would be too many
+        [[9, 0, 2, 0], [9, 1, 2, 2]],  # sqrt(x2) sqrt(2 x2) = sqrt(2) x2
+        [[3, 0, 3, 0], [2, 1, 3, 3]],  # x3^2/(2 x3) = x3/2
+        [[9, 1, 1, 1], [2, 1, 2, 2]],  # sqrt(2 x1)/(2 x2)
+    ],
+)
+def test_numbers_that_sympy_pulled_out_go_back_into_arguments(matrix):
+    found = encode(decode(matrix, TABLE_12), TABLE_12, D)
+    expected, values = evaluate([matrix, found], TABLE_12, POSITIVE).T
+    np.testing.assert_allclose(values, expected, rtol=1e-12)
+
+
 def test_own_transformations_are_recognised():
     library = Library(
         [

@@ -244,6 +244,13 @@ def test_the_solution_in_the_training_range_is_taken():
     assert guessed[1]  # 3.5 and 4.5 are both inside
 
 
+def test_the_monotone_piece_of_the_training_data_counts_more_than_distance():
+    branches = Branches(-4.0, -1.2, home=(-np.inf, -1.0))
+    values, guessed = branches.choose(np.array([[-0.1], [-11.0]]), np.zeros((1, 1)))
+    assert values.tolist() == [-11.0]
+    assert not guessed[0]
+
+
 def test_several_solutions_in_range_are_told_apart_by_training_rows():
     y = RNG.uniform(0.2, 6.0, 300)
     X = np.c_[np.cos(y), np.sin(y)]

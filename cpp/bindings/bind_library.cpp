@@ -52,6 +52,7 @@ Transformation make_custom(const std::string& name, const std::string& text,
   t.inverse_sympy = inverse_sympy;
   t.domain = "as the function defines it";
   t.cost = cost;
+  t.custom = true;
   t.value = from_callable(value, name);
   if (!derivative.is_none()) t.derivative = from_callable(derivative, name);
   if (!inverse.is_none()) t.inverse = from_callable(inverse, name);

@@ -76,9 +76,9 @@ void update_w_well_posed(const Eigen::Ref<const Matrix>& cross, Workspace& s, do
   if (s.p > 1) {
     s.pull.noalias() = rho * (s.gain.transpose() * (s.z - s.u));
     update_b(s);
+    s.pulled.noalias() = cross * s.b;
   }
-  s.right.noalias() = cross * s.b;
-  s.right += rho * (s.z - s.u);
+  s.right = s.pulled + rho * (s.z - s.u);
   s.w.noalias() = s.inverse * s.right;
 }
 
@@ -130,7 +130,7 @@ void Workspace::resize(Index n_features, Index n_targets) {
   p = n_targets;
   factor.resize(n, n);
   inverse.resize(n, n);
-  for (Vector* v : {&w, &z, &u, &previous, &right}) v->setZero(n);
+  for (Vector* v : {&w, &z, &u, &previous, &right, &pulled}) v->setZero(n);
   gain.setZero(n, p);
   reduced.setZero(p, p);
   modes.setIdentity(p, p);
@@ -167,6 +167,7 @@ Info solve_well_posed(const Eigen::Ref<const Matrix>& gram, const Eigen::Ref<con
     s.b.setZero();
     s.b(0) = 1.0;
   }
+  s.pulled.noalias() = cross * s.b;
   const double kappa = settings.lambda / settings.rho;
   const double over = settings.relaxation;
   return iterate(settings, s, [&] {

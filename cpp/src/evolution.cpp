@@ -44,7 +44,7 @@ void Evolution::archive_constant() {
   law.complexity = kConstantTerm + complexity(law.psi[0], targets);
   law.transformed_error = 1.0;
   law.rmse = TargetScale(problem_->y, targets).spread();
-  if (std::isfinite(law.rmse)) archive_.offer(law);
+  if (std::isfinite(law.rmse) && law.rmse > 0.0) archive_.offer(law);
 }
 
 // The clock is looked at between births where those are long, so that a run ends in time on large
@@ -125,7 +125,7 @@ void Evolution::bear(IndividualSolver& solver, int index, Birth& birth) const {
 void Evolution::archive_births(int first, int end) {
   for (int i = first; i < end; ++i)
     for (const Law& law : births_[static_cast<std::size_t>(i)].laws)
-      if (std::isfinite(law.rmse)) archive_.offer(law);
+      if (std::isfinite(law.rmse) && law.rmse > 0.0) archive_.offer(law);
 }
 
 // The n_p fittest; of individuals with the same fitness (copies) one is enough.

@@ -3,7 +3,7 @@
 namespace gsr {
 
 void ConstrainedLasso::resize(Index max_columns, Index max_targets) {
-  const Index n = max_columns - 1;  // the constant is free
+  const Index n = padded(max_columns - 1);  // the constant is free; whole vectors are faster
   gram_.setZero(n, n);
   columns_.setZero(n, n);
   cross_.setZero(n, max_targets);

@@ -1,5 +1,6 @@
 #include "gsr/library.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
@@ -9,7 +10,7 @@
 namespace gsr {
 namespace {
 
-namespace vm = vector_math;
+const vector_math::Kernels& vm() { return vector_math::kernels(); }
 
 constexpr double kPi = 3.14159265358979323846;
 
@@ -23,7 +24,7 @@ ElementWise each(Rule rule) {
 
 // Applies a vector function, then a scalar rule to its result.
 template <typename Rule>
-ElementWise then(void (*function)(const double*, double*, std::size_t), Rule rule) {
+ElementWise then(vector_math::Function function, Rule rule) {
   return [function, rule](const double* x, double* out, std::size_t n) {
     function(x, out, n);
     for (std::size_t i = 0; i < n; ++i) out[i] = rule(out[i]);
@@ -36,7 +37,7 @@ void negate(const double* x, double* out, std::size_t n) {
 
 void exp_negative(const double* x, double* out, std::size_t n) {
   negate(x, out, n);
-  vm::exp(out, out, n);
+  vm().exp(out, out, n);
 }
 
 Transformation one() {
@@ -131,8 +132,8 @@ Transformation cos() {
   t.inverse_sympy = "acos({})";
   t.domain = "any t";
   t.family = Family::trigonometric;
-  t.value = vm::cos;
-  t.derivative = then(vm::sin, [](double s) { return -s; });
+  t.value = vm().cos;
+  t.derivative = then(vm().sin, [](double s) { return -s; });
   t.inverse = each([](double v) { return std::acos(v); });
   t.mirror = 0.0;
   t.period = 2.0 * kPi;
@@ -146,8 +147,8 @@ Transformation sin() {
   t.inverse_sympy = "asin({})";
   t.domain = "any t";
   t.family = Family::trigonometric;
-  t.value = vm::sin;
-  t.derivative = vm::cos;
+  t.value = vm().sin;
+  t.derivative = vm().cos;
   t.inverse = each([](double v) { return std::asin(v); });
   t.mirror = kPi;
   t.period = 2.0 * kPi;
@@ -161,8 +162,8 @@ Transformation tan() {
   t.inverse_sympy = "atan({})";
   t.domain = "cos(t) != 0";
   t.family = Family::trigonometric;
-  t.value = vm::tan;
-  t.derivative = then(vm::tan, [](double v) { return 1.0 + v * v; });
+  t.value = vm().tan;
+  t.derivative = then(vm().tan, [](double v) { return 1.0 + v * v; });
   t.inverse = each([](double v) { return std::atan(v); });
   t.period = kPi;
   return t;
@@ -174,8 +175,8 @@ Transformation tanh() {
   t.text = t.sympy = t.code = "tanh({})";
   t.inverse_sympy = "atanh({})";
   t.domain = "any t";
-  t.value = vm::tanh;
-  t.derivative = then(vm::tanh, [](double v) { return 1.0 - v * v; });
+  t.value = vm().tanh;
+  t.derivative = then(vm().tanh, [](double v) { return 1.0 - v * v; });
   t.inverse = each([](double v) { return std::atanh(v); });
   return t;
 }
@@ -186,7 +187,7 @@ Transformation exp() {
   t.text = t.sympy = t.code = "exp({})";
   t.inverse_sympy = "log({})";
   t.domain = "any t";
-  t.value = t.derivative = vm::exp;
+  t.value = t.derivative = vm().exp;
   t.inverse = each([](double v) { return std::log(v); });
   return t;
 }
@@ -212,9 +213,9 @@ Transformation ln() {
   t.sympy = t.code = "log({})";
   t.inverse_sympy = "exp({})";
   t.domain = "t != 0";
-  t.value = vm::log;
+  t.value = vm().log;
   t.derivative = each([](double x) { return 1.0 / x; });
-  t.inverse = vm::exp;
+  t.inverse = vm().exp;
   t.mirror = 0.0;
   return t;
 }
@@ -241,6 +242,11 @@ Table::Table(std::vector<Transformation> entries) : entries_(std::move(entries))
     if ((*this)[code].name == "identity") identity_ = code;
   }
   if (constant_ < 0) throw std::invalid_argument("a mapping table needs the transformation 'one'");
+}
+
+bool Table::element_wise() const {
+  return std::none_of(entries_.begin(), entries_.end(),
+                      [](const Transformation& t) { return t.custom; });
 }
 
 std::vector<int> Table::with_family(bool (*keep)(Family)) const {

@@ -192,11 +192,12 @@ class Matcher:
             return compact
         squared = coefficient**2
         if coefficient > 0 and squared.is_Rational:
+            room = _core.MAX_ROWS - len(self.calls)
             for powers in (compact, *self._spread()):
                 scales = scales_for(powers, Fraction(int(squared.p), int(squared.q)), self.n_v)
-                if scales is not None:
-                    pairs = zip(powers, scales, strict=True)
-                    return merged([power.scaled(k) for power, k in pairs], self.n_v)
+                scaled = [p.scaled(k) for p, k in zip(powers, scales or (), strict=False)]
+                if scales is not None and len(merged(scaled, self.n_v)) <= room:
+                    return merged(scaled, self.n_v)
         raise self._cannot(coefficient)
 
     def _spread(self) -> Iterator[list[Power]]:
@@ -204,26 +205,27 @@ class Matcher:
 
         SymPy has cancelled what t sqrt(2) = sqrt(t) sqrt(2 t) and t/2 = t^2/(2 t) came from.
         """
-        single = self.roots + self._sum_rows() + self._monomial_rows(together=False)
-        yield single
-        for power in dict.fromkeys(single):
-            sides = [Power(*named, power.argument) for named in NEUTRAL]
-            if "identity" in self.library and "inverse" in self.library:
-                yield single + sides
-            if power.name == "identity" and "sqrt" in self.library:
-                rest = list(single)
-                rest.remove(power)
-                yield rest + [Power("sqrt", Fraction(1, 2), power.argument)] * 2
+        others = self.roots + self._sum_rows()
+        choices = [others + self._monomial_rows(together=False, plain=p) for p in (False, True)]
+        yield from choices
+        for rows in choices:
+            for power in dict.fromkeys(rows):
+                if "identity" in self.library and "inverse" in self.library:
+                    yield rows + [Power(*named, power.argument) for named in NEUTRAL]
+                if power.name == "identity" and "sqrt" in self.library:
+                    rest = list(rows)
+                    rest.remove(power)
+                    yield rest + [Power("sqrt", Fraction(1, 2), power.argument)] * 2
 
     def _sum_rows(self) -> list[Power]:
         return [row for argument, n in self.sums.items() for row in self._fewest(argument, n)]
 
-    def _monomial_rows(self, together: bool) -> list[Power]:
+    def _monomial_rows(self, together: bool, plain: bool = True) -> list[Power]:
         above = {v: n for v, n in self.monomial.items() if n > 0}
         powers = set(above.values())
         found: list[Power] = []
         for v, n in self.monomial.items():
-            found += self._fewest(argument_of(PRODUCT, [v]), n, plain=True)
+            found += self._fewest(argument_of(PRODUCT, [v]), n, plain=plain)
         if together and powers in ({2}, {3}):
             whole = self._fewest(argument_of(PRODUCT, sorted(above)), powers.pop())
             if len(whole) == 1:

@@ -52,9 +52,14 @@ def scales_for(powers: list[Power], squared: Fraction, n_v: int) -> list[int] | 
         kind, variables = power.argument
         most = 1 if kind == PRODUCT else n_v // len(variables)
         step: dict[Fraction, list[int]] = {}
-        for k in range(1, most + 1):
+        for k in (k for k in range(1, most + 1) if _only_primes_of(squared, k)):
             factor = Fraction(k) ** int(2 * power.power)
             for value, scales in reached.items():
                 step.setdefault(value * factor, [*scales, k])
         reached = step
     return reached.get(squared)
+
+
+def _only_primes_of(value: Fraction, k: int) -> bool:
+    """Tell whether k could matter: primes that are not in the value would have to cancel."""
+    return pow(value.numerator * value.denominator, k.bit_length(), k) == 0

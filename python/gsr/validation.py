@@ -32,11 +32,11 @@ def check_finite(values: Array, names: Sequence[str]) -> None:
 
 
 def check_magnitude(values: Array, names: Sequence[str]) -> None:
-    """Raise if squares of a column's values would overflow; name the column."""
+    """Raise if squares of a column's values would over- or underflow; name the column."""
     for column, name in zip(values.T, names, strict=True):
         largest = float(np.max(np.abs(column)))
-        if largest > MAX_MAGNITUDE:
-            raise GSRError(f"{name} holds {largest:g}, too large to square: give it other units")
+        if largest > MAX_MAGNITUDE or 0.0 < largest < 1.0 / MAX_MAGNITUDE:
+            raise GSRError(f"{name} goes up to {largest:g}, too far to square: use other units")
 
 
 def check_size(X: Array) -> None:

@@ -44,6 +44,7 @@ struct Workspace {
   Matrix reduced;  // H: the quadratic left for b once a is eliminated
   Matrix modes;    // eigenvectors of H
   Vector curvature, b, pull, rotated;
+  Vector pulled;  // X'Y b
 
   void resize(Index n_features, Index n_targets);
   Index n = 0, p = 0;

@@ -2,6 +2,7 @@
 // kept; a basis function is the product of kept rows.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <unordered_map>
 
@@ -21,16 +22,16 @@ class Evaluator {
   std::size_t rows_kept() const { return kept_.size(); }
 
  private:
-  const Buffer& row(const Row& row);
-  const double* argument(const Row& row);
+  const Buffer* hold(const Row& row);
+  const double* argument(const Row& row, std::size_t start, std::size_t size);
 
   const Dataset& data_;
   const Table& table_;
   std::size_t max_rows_;
+  std::size_t chunk_;
   Buffer scratch_;
+  std::array<const Buffer*, kMaxRows> factors_{};
   std::unordered_map<Row, Buffer, RowHash> kept_;
 };
-
-bool all_finite(const double* x, Index n);
 
 }  // namespace gsr

@@ -25,6 +25,8 @@ struct Transformation {
   int cost = 1;  // nodes that it adds to an expression
   bool homogeneous = false;  // T(k t) = T(k) T(t) for positive k: a factor inside can go outside
 
+  bool custom = false;       // given by the user: must see whole columns
+
   ElementWise value;
   ElementWise derivative;
   ElementWise inverse;  // principal branch; empty where there is none
@@ -46,6 +48,7 @@ class Table {
   int size() const { return static_cast<int>(entries_.size()); }
   const Transformation& operator[](int code) const { return entries_[static_cast<std::size_t>(code)]; }
   int constant() const { return constant_; }  // code of T = 1, which every table holds
+  bool element_wise() const;  // no transformation is custom
   int identity() const { return identity_; }  // code of the identity, or -1
 
   // L_poly and L_trig of the paper, as codes; the whole table if nothing of the kind is in it.

@@ -3,18 +3,26 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 
 namespace gsr::vector_math {
 
-void exp(const double* x, double* out, std::size_t n);
-void log(const double* x, double* out, std::size_t n);  // ln|x|: the sign is kept elsewhere
-void sin(const double* x, double* out, std::size_t n);
-void cos(const double* x, double* out, std::size_t n);
-void tan(const double* x, double* out, std::size_t n);
-void tanh(const double* x, double* out, std::size_t n);
+using Function = void (*)(const double* x, double* out, std::size_t n);
 
-// The instruction set that the functions above were chosen for on this processor.
-std::string instruction_set();
+struct Kernels {
+  Function exp;
+  Function log;  // ln|x|: the sign is kept elsewhere
+  Function sin;
+  Function cos;
+  Function tan;
+  Function tanh;
+};
+
+// The widest that this build and this processor share.
+const Kernels& kernels();
+const char* instruction_set();
+
+// Kernels of each instruction set that the build holds.
+const Kernels& kernels_native();  // what the whole build is compiled for
+const Kernels& kernels_v4();      // x86-64-v4 (AVX-512), in the v3 build only
 
 }  // namespace gsr::vector_math
