@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -76,7 +77,7 @@ def run(names: list[str], **options: Any) -> list[bench.Row]:
 
 
 def text_of(renderable: Any, width: int = 200) -> str:
-    console = Console(width=width, record=True, file=open(os.devnull, "w"))
+    console = Console(width=width, record=True, file=io.StringIO())
     console.print(renderable)
     return console.export_text()
 

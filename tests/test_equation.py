@@ -85,9 +85,18 @@ def test_unit_vector_is_the_papers_presentation():
 
 def test_complexity_counts_nodes():
     X = POSITIVE
-    assert law([(1, "y")], [(1, "x1")], X, X[:, 0]).complexity == 2
-    assert law([(1, "y")], [(2, "x1")], X, X[:, 0]).complexity == 4
-    assert law([(1, "y")], [(2, "x1"), (3, "1")], X, X[:, 0]).complexity == 6
+    assert law([(1, "y")], [(2, "x1")], X, X[:, 0]).complexity == 5  # y, coefficient, signs, x1
+    assert law([(1, "y")], [(2, "x1"), (3, "1")], X, X[:, 0]).complexity == 7
+    assert law([(1, "y^2"), (2, "y")], [(2, "ln(x1)")], X, X[:, 0]).complexity == 11
+
+
+def test_complexity_is_that_of_the_search():
+    from gsr import GSRRegressor
+
+    X = RNG.uniform(0.5, 2, (30, 2))
+    y = np.sqrt(X[:, 0] + X[:, 1] ** 2)
+    for entry in GSRRegressor(max_generations=5, random_state=0).fit(X, y).front_:
+        assert entry.equation.complexity == entry.complexity
 
 
 # ---- names -----------------------------------------------------------------------------------

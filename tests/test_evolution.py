@@ -120,13 +120,13 @@ def test_front_does_not_depend_on_how_the_run_is_sliced(n_threads):
 
 
 def test_front_of_many_rows_does_not_depend_on_slices_within_a_generation():
-    x, y = noisy(n=20_500)
+    x, y = noisy(n=250_000)
     whole = evolve(x, y, max_generations=2, n_phi=5, population_size=12, n_survivors=4)
     sliced = make(x, y, max_generations=2, n_phi=5, population_size=12, n_survivors=4)
     slices = 0
     while sliced.run(0.0) == "running":
         slices += 1
-    assert slices > 12  # several in each generation
+    assert slices > 6  # several in each generation
     assert laws(sliced) == laws(whole)
 
 
@@ -139,7 +139,8 @@ def test_a_later_limit_extends_the_same_search():
     assert laws(longer) == laws(short)
     longer.run(LONG)
     assert longer.generation == 29
-    assert laws(longer) != laws(short)
+    assert longer.evaluations > short.evaluations
+    assert laws(longer) == laws(evolve(x, y, max_generations=30))
 
 
 def test_a_finished_search_stays_finished():

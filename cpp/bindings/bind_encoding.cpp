@@ -22,7 +22,7 @@ py::array_t<double> evaluate_bases(const Table& table, const std::vector<Integer
   Buffer column(static_cast<std::size_t>(padded(n)));
   for (std::size_t j = 0; j < bases.size(); ++j) {
     evaluator.evaluate(bases[j], column.data());
-    std::copy_n(column.data(), n, out.mutable_data(0, static_cast<Index>(j)));
+    std::copy_n(column.data(), n, out.mutable_data() + static_cast<Index>(j) * n);
   }
   return out;
 }
@@ -36,8 +36,11 @@ void bind_encoding(py::module_& m) {
   m.def(
       "canonical",
       [](const Table& table, const IntegerMatrix& matrix, int n_features) {
-        const Basis basis = canonical(from_matrix(matrix, table, n_features), table);
-        return matrix[0].size() == 1 ? to_target_matrix(basis) : to_matrix(basis);
+        const Basis raw = from_matrix(matrix, table, n_features);
+        const bool target = matrix[0].size() == 1;
+        const int n_v = target ? 1 : static_cast<int>(matrix[0].size()) - 2;
+        const Basis basis = canonical(raw, table, n_v);
+        return target ? to_target_matrix(basis) : to_matrix(basis);
       },
       py::arg("table"), py::arg("matrix"), py::arg("n_features"));
   m.def(

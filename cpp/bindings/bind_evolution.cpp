@@ -1,4 +1,5 @@
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 #include "bindings.hpp"
@@ -9,6 +10,8 @@ namespace {
 
 std::unique_ptr<Evolution> make_evolution(const Table2D& x, const Array& y, const Table& table,
                                           const Table& target_table, const Settings& settings) {
+  if (x.ndim() != 2 || y.ndim() != 1 || x.shape(0) != y.shape(0))
+    throw std::invalid_argument("x must be (rows, features) and y (rows)");
   const Index n = x.shape(0);
   Columns target(n, 1);
   std::copy_n(y.data(), n, target[0]);

@@ -11,8 +11,8 @@ namespace gsr::bindings {
 Columns columns_from(const Table2D& x) {
   if (x.ndim() != 2) throw std::invalid_argument("expected a table of rows and columns");
   Columns columns(x.shape(0), x.shape(1));
-  for (Index j = 0; j < x.shape(1); ++j)
-    std::copy_n(x.data(0, j), x.shape(0), columns[j]);
+  const Index n = x.shape(0);
+  for (Index j = 0; j < x.shape(1); ++j) std::copy_n(x.data() + j * n, n, columns[j]);
   return columns;
 }
 

@@ -173,26 +173,24 @@ Row canonical(const Row& row, const Table& table) {
   return out;
 }
 
-Basis canonical(const Basis& basis, const Table& table) {
+Basis canonical(const Basis& basis, const Table& table, int n_v) {
   Basis out;
   Operands monomial;
-  std::size_t width = 1;
   for (const Row& row : basis) {
     const Row clean = canonical(row, table);
     if (clean.transformation == table.constant()) continue;
     if (is_monomial(clean, table)) {
-      width = std::max(width, static_cast<std::size_t>(operands(clean)));
       monomial.append(clean);
     } else {
       out.push(clean);
     }
   }
-  push_monomials(monomial, width, table, out);
+  push_monomials(monomial, static_cast<std::size_t>(n_v), table, out);
   std::sort(out.begin(), out.end());
   return out.size == 0 ? constant_basis(table) : out;
 }
 
-Basis canonical_up_to_factor(const Basis& basis, const Table& table) {
+Basis canonical_up_to_factor(const Basis& basis, const Table& table, int n_v) {
   Basis out = basis;
   for (Row& row : out) {
     row = canonical(row, table);
@@ -203,7 +201,7 @@ Basis canonical_up_to_factor(const Basis& basis, const Table& table) {
     row.argument = ArgumentType::variable;
     std::fill(row.variables.begin() + 1, row.variables.end(), std::int16_t{0});
   }
-  return canonical(out, table);
+  return canonical(out, table, n_v);
 }
 
 int complexity(const Row& raw, const Table& table) {
@@ -225,7 +223,7 @@ int complexity(const Row& raw, const Table& table) {
 int complexity(const Basis& basis, const Table& table) {
   int nodes = 0;
   int factors = 0;
-  for (const Row& row : canonical(basis, table)) {
+  for (const Row& row : canonical(basis, table, kMaxVariables)) {
     if (row.transformation == table.constant()) continue;
     nodes += complexity(row, table);
     ++factors;

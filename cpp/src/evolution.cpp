@@ -12,7 +12,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kBetweenGenerations = -1;
-constexpr Index kManyRows = 20000;
+// Births between two looks at the clock: so many rows in all, within limits.
+constexpr Index kRowsPerBatch = 500000;
+constexpr int kLargestBatch = 256;
+// Generations after an exact law was found: so many, and this part of those before.
+constexpr int kGrace = 5;
+constexpr int kGraceShare = 4;
 
 }  // namespace
 
@@ -24,6 +29,8 @@ Evolution::Evolution(Problem problem)
     solvers_.push_back(
         std::make_unique<IndividualSolver>(*problem_, problem_->settings.max_bytes / threads));
   births_.resize(static_cast<std::size_t>(problem_->settings.population_size));
+  const auto affordable = static_cast<int>(kRowsPerBatch / problem_->x.n_rows());
+  batch_ = std::max(pool_.size(), std::min(kLargestBatch, affordable));
   archive_constant();
 }
 
@@ -72,9 +79,7 @@ void Evolution::begin_generation() {
 }
 
 void Evolution::breed_some() {
-  const int all = problem_->settings.population_size;
-  const bool long_births = problem_->x.n_rows() > kManyRows;
-  const int end = long_births ? std::min(all, next_birth_ + pool_.size()) : all;
+  const int end = std::min(problem_->settings.population_size, next_birth_ + batch_);
   pool_.for_each(next_birth_, end, [&](int worker, int i) {
     Birth& birth = births_[static_cast<std::size_t>(i)];
     birth.laws.clear();
@@ -154,11 +159,15 @@ double Evolution::epsilon() const {
 
 // The printed rule (RMSE below epsilon) ends a search at once on smooth data, where many terms fit
 // by accident; so it holds only once the threshold has been relaxed, and before that a law must be
-// exact to rounding and short to describe.
-Evolution::Status Evolution::check() const {
+// exact to rounding and short to describe. The search then goes on a little: the first exact law is
+// often not the simplest.
+Evolution::Status Evolution::check() {
   const Settings& s = problem_->settings;
   const Law* exact = archive_.best_exact();
-  if (exact != nullptr && exact->bits <= accepted_bits(generation_)) return Status::exact;
+  if (exact != nullptr && exact->bits <= accepted_bits(generation_)) {
+    if (exact_since_ < 0) exact_since_ = generation_;
+    if (generation_ >= exact_since_ + kGrace + exact_since_ / kGraceShare) return Status::exact;
+  }
   const bool literal = s.solver == SolverKind::printed || generation_ >= s.relax_interval;
   if (literal && reaches_threshold()) return Status::threshold;
   if (s.max_generations > 0 && generation_ + 1 >= s.max_generations)

@@ -23,8 +23,9 @@ Index max_columns(const Settings& settings) { return settings.n_phi + 1; }
 
 }  // namespace
 
-BasisSet::BasisSet(const Dataset& data, const Table& table, int capacity, std::size_t max_bytes)
-    : evaluator_(data, table, max_bytes), table_(table), capacity_(capacity) {
+BasisSet::BasisSet(const Dataset& data, const Table& table, int n_v, int capacity,
+                   std::size_t max_bytes)
+    : evaluator_(data, table, max_bytes), table_(table), n_v_(n_v), capacity_(capacity) {
   const auto n = static_cast<std::size_t>(capacity);
   values_.resize(data.n_rows(), capacity);
   weights_.assign(static_cast<std::size_t>(values_.stride()), 0.0);
@@ -38,7 +39,7 @@ BasisSet::BasisSet(const Dataset& data, const Table& table, int capacity, std::s
 
 bool BasisSet::add(const Basis& raw) {
   if (full() || is_constant(raw, table_)) return false;
-  const Basis basis = canonical_up_to_factor(raw, table_);
+  const Basis basis = canonical_up_to_factor(raw, table_, n_v_);
   double* out = values_[size_];
   if (!evaluator_.evaluate(basis, out)) return false;
   const Eigen::Map<const Vector, Eigen::Aligned64> v(out, values_.stride());
@@ -64,8 +65,9 @@ bool BasisSet::is_duplicate(double print) const {
 IndividualSolver::IndividualSolver(const Problem& problem, std::size_t max_bytes)
     : problem_(problem),
       scale_(problem.y, problem.target_table),
-      phi_(problem.x, problem.table, problem.settings.n_phi, max_bytes),
-      psi_(problem.y, problem.target_table, problem.settings.n_psi, std::size_t{1} << 20) {
+      phi_(problem.x, problem.table, problem.settings.max_multiplicity, problem.settings.n_phi,
+           max_bytes),
+      psi_(problem.y, problem.target_table, 1, problem.settings.n_psi, std::size_t{1} << 20) {
   const Index k = max_columns(problem.settings);
   const Index p = problem.settings.n_psi;
   fit_.resize(k + p, k, p);

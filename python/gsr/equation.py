@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gsr import _latex
 from gsr._rows import PRODUCT, Matrix, Row, is_constant, negative_arguments
-from gsr._text import number, shown_name, text, weighted_sum
+from gsr._text import shown_name, text, weighted_sum
 from gsr.encoding import complexity, decode, evaluate
 from gsr.exceptions import GSRError, PredictionWarning
 from gsr.explicit import explicit, logarithms
@@ -24,6 +24,8 @@ from gsr.transformation import Array
 Bars = tuple[tuple[int, ...], ...]
 Terms = list[tuple[float, Any]]
 ROWS_NAMED = 5
+#: Nodes of a coefficient, its product and its sum sign.
+TERM = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -174,15 +176,19 @@ class Equation:
 
     @property
     def complexity(self) -> int:
-        """Nodes of both sides: basis functions, coefficients other than 1, and operators."""
+        """Nodes of both sides, counted as the search counts them.
+
+        A coefficient with its product and sum sign adds 3 to a basis function; the constant is 2;
+        the leading target term has no coefficient.
+        """
         n_features = len(self.feature_names)
-        nodes = -2
-        for matrix, c in zip(self.psi, self.beta, strict=True):
-            nodes += 1 + complexity(matrix, self.target_library) + 2 * (number(abs(c)) != "1")
-        for matrix, c in zip(self.phi, self.alpha, strict=True):
-            weighted = number(abs(c)) != "1" and not is_constant(matrix, self.library)
-            nodes += 1 + complexity(matrix, self.library, n_features) + 2 * weighted
-        return max(nodes, 0)
+        nodes = -TERM
+        for matrix in self.psi:
+            nodes += TERM + complexity(matrix, self.target_library)
+        for matrix in self.phi:
+            constant = is_constant(matrix, self.library)
+            nodes += 2 if constant else TERM + complexity(matrix, self.library, n_features)
+        return nodes
 
     def _order(self) -> list[int]:
         """Return the feature terms as they are written: the constant last."""

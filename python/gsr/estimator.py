@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gsr import _core, options, search, selection, validation
 from gsr.equation import Equation
+from gsr.exceptions import GSRError
 from gsr.library import Library, Transformation, resolve
 
 Array = npt.NDArray[np.float64]
@@ -24,7 +25,7 @@ DEFAULT_LIBRARY = "table12"
 NOT_FOR_TARGETS = ("cos", "sin", "tan")
 
 
-class GSRRegressor(RegressorMixin, BaseEstimator):
+class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Generalized symbolic regression: finds g(y) = f(x).
 
     Parameters
@@ -215,6 +216,10 @@ class GSRRegressor(RegressorMixin, BaseEstimator):
         options.check_option("max_time", self.max_time, options.Range(float, 0.0))
         options.check_option("max_generations", self.max_generations, options.Range(int, 1))
         options.check_option("n_jobs", self.n_jobs, options.Range(int, -1024))
+        if self.n_jobs == 0:
+            raise GSRError("n_jobs must be a number of threads, or -1 for all cores, got 0")
+        if self.callback is not None and not callable(self.callback):
+            raise GSRError(f"callback must be callable, got {self.callback!r}")
         settings.max_generations = self.max_generations or 0
         settings.seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         settings.n_threads = search.n_threads(self.n_jobs)
@@ -224,10 +229,11 @@ class GSRRegressor(RegressorMixin, BaseEstimator):
         table, target = validate_data(
             self, X, y, dtype=np.float64, ensure_all_finite=False, y_numeric=True
         )
+        target = validation.as_numbers(target)
         named = getattr(self, "feature_names_in_", None)
         self._names = [f"x{j + 1}" for j in range(table.shape[1])] if named is None else list(named)
         self._target_name = str(getattr(y, "name", None) or "y")
-        if self._target_name in self._names:
+        while self._target_name in self._names:
             self._target_name += "'"
         in_x = [f"X, column {name}," for name in self._names]
         in_y = [f"y, the target {self._target_name},"]
@@ -237,7 +243,7 @@ class GSRRegressor(RegressorMixin, BaseEstimator):
         validation.check_magnitude(table, in_x)
         validation.check_magnitude(target[:, None], in_y)
         validation.check_target(target, self._target_name)
-        return np.asfortranarray(table), np.asarray(target, dtype=np.float64)
+        return np.asfortranarray(table), target
 
     def _target_library(self, library: Library, target: Array) -> Library:
         if self.target_library is not None:
@@ -290,5 +296,3 @@ class GSRRegressor(RegressorMixin, BaseEstimator):
         """Return the law as LaTeX."""
         check_is_fitted(self, "equation_")
         return self.equation_.latex()
-
-

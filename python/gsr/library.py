@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
@@ -35,7 +35,13 @@ class Library:
     """
 
     def __init__(self, entries: Sequence[Entry], name: str | None = None) -> None:
+        if not isinstance(entries, Iterable):
+            raise GSRError(
+                f"a library is a sequence of names and Transformation objects, not {entries!r}"
+            )
         entries = (entries,) if isinstance(entries, str) else tuple(entries)
+        if not entries:
+            raise GSRError("a library needs at least one transformation, got none")
         for entry in entries:
             _check_entry(entry)
         self.entries: tuple[Entry, ...] = entries if "one" in entries else ("one", *entries)

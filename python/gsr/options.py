@@ -16,6 +16,9 @@ from typing import Any
 from gsr import _core
 from gsr.exceptions import GSRError
 
+#: The core counts with 32 bits.
+LARGEST_INT = 2**31 - 1
+
 
 @dataclass(frozen=True)
 class Range:
@@ -30,11 +33,15 @@ class Range:
         number = Integral if self.kind is int else Real
         if isinstance(value, bool) or not isinstance(value, number):
             return False
-        return self.low <= float(value) <= self.high  # type: ignore[arg-type]
+        return self.low <= float(value) <= self.high
+
+    def __post_init__(self) -> None:
+        if self.kind is int and math.isinf(self.high):
+            object.__setattr__(self, "high", LARGEST_INT)
 
     def __str__(self) -> str:
         what = "a whole number" if self.kind is int else "a number"
-        if math.isinf(self.high):
+        if math.isinf(self.high) or self.high == LARGEST_INT:
             return f"{what} of at least {self.low:g}"
         return f"{what} from {self.low:g} to {self.high:g}"
 
@@ -69,7 +76,7 @@ SEARCH_OPTIONS: dict[str, Range | Choice] = {
     "min_multiplicity": Range(int, 1, MAX_MULTIPLICITY),
     "max_multiplicity": Range(int, 1, MAX_MULTIPLICITY),
     "transform_target": _FLAG,
-    "population_size": Range(int, 2),
+    "population_size": Range(int, 2, 1_000_000),
     "n_survivors": _COUNT,
     "p_crossover": _PROBABILITY,
     "p_mutation": _PROBABILITY,
@@ -111,7 +118,7 @@ def make_settings(preset: str, solver: str | None, options: Mapping[str, Any]) -
     """Return the core's settings for a preset with some options changed."""
     check_choice("preset", preset, tuple(PRESETS))
     chosen = {**PRESETS[preset], **{k: v for k, v in options.items() if v is not None}}
-    solver = solver or chosen.pop("solver", "well_posed")
+    solver = chosen.pop("solver", "well_posed") if solver is None else solver
     check_choice("solver", solver, SOLVERS)
     settings = _core.Settings()
     settings.solver = getattr(_core.SolverKind, solver)

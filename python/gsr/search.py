@@ -50,7 +50,9 @@ def run(
     except KeyboardInterrupt:
         if evolution.generation < 0:
             raise
-        warnings.warn("interrupted: the best laws so far are kept", InterruptedWarning, stacklevel=3)
+        warnings.warn(
+            "interrupted: the best laws so far are kept", InterruptedWarning, stacklevel=3
+        )
         return "interrupted"
     return status
 
@@ -68,7 +70,9 @@ def _progress(evolution: Any, seconds: float, max_time: float | None) -> Progres
 
 def n_threads(n_jobs: int | None) -> int:
     """Return the number of threads meant by scikit-learn's n_jobs; None is 1, -1 all cores."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     if n_jobs is None:
         return 1
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)

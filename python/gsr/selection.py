@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from gsr.equation import Equation
@@ -61,7 +61,7 @@ def front(laws: Sequence[Any], equation: Callable[[Any], Equation]) -> list[Fron
             law.exact,
             len(law.alpha) + len(law.beta) - 1,
             law.bits,
-            lambda law=law: equation(law),
+            partial(equation, law),
         )
         for law in laws
     ]

@@ -31,6 +31,14 @@ def check_finite(values: Array, names: Sequence[str]) -> None:
             )
 
 
+def as_numbers(y: Any) -> Array:
+    """Return the target as floats, or raise."""
+    try:
+        return np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise GSRError(f"the target must be numbers, got values such as {y[0]!r}") from error
+
+
 def check_magnitude(values: Array, names: Sequence[str]) -> None:
     """Raise if squares of a column's values would over- or underflow; name the column."""
     for column, name in zip(values.T, names, strict=True):
@@ -71,9 +79,7 @@ def check_library(library: Library, X: Array, names: Sequence[str]) -> None:
             )
 
 
-def usable_target_library(
-    library: Library, y: Array, name: str, *, quiet: bool = False
-) -> Library:
+def usable_target_library(library: Library, y: Array, name: str, *, quiet: bool = False) -> Library:
     """Return the library without the transformations that are undefined on the target.
 
     Those that the user asked for (not `quiet`) are named in a warning.

@@ -56,11 +56,12 @@ IntegerMatrix to_target_matrix(const Basis& basis);  // B^psi: the first column 
 // One representative for all the matrices of one function (Remark 3): ignored entries cleared,
 // variables and rows sorted, rows of T = 1 dropped, a lone operand written as argument type x, and
 // identity factors merged into monomials.
+// At most `n_v` operands go into a monomial.
 Row canonical(const Row& row, const Table& table);
-Basis canonical(const Basis& basis, const Table& table);
+Basis canonical(const Basis& basis, const Table& table, int n_v);
 
 // The canonical form without the factors that a coefficient can carry: (x1 + x1 + x1)^2 is x1^2.
-Basis canonical_up_to_factor(const Basis& basis, const Table& table);
+Basis canonical_up_to_factor(const Basis& basis, const Table& table, int n_v);
 
 // Nodes of the expression: variables with their powers, transformations, operators.
 int complexity(const Row& row, const Table& table);

@@ -43,7 +43,7 @@ class Evolution {
   void bear(IndividualSolver& solver, int index, Birth& birth) const;
   void archive_births(int first, int end);
   void select_survivors();
-  Status check() const;
+  Status check();
   bool reaches_threshold() const;
   double bound() const;
 
@@ -57,6 +57,8 @@ class Evolution {
   int generation_ = -1;  // none yet
   int first_birth_ = 0;
   int next_birth_ = -1;  // -1: between generations
+  int batch_ = 1;
+  int exact_since_ = -1;
   long evaluations_ = 0;
   Status status_ = Status::running;
 };

@@ -36,7 +36,7 @@ struct Individual {
 // data, constant, or equal up to a factor to one already in the set are refused.
 class BasisSet {
  public:
-  BasisSet(const Dataset& data, const Table& table, int capacity, std::size_t max_bytes);
+  BasisSet(const Dataset& data, const Table& table, int n_v, int capacity, std::size_t max_bytes);
 
   void clear() { size_ = 0; }
   bool add(const Basis& basis);
@@ -53,6 +53,7 @@ class BasisSet {
 
   Evaluator evaluator_;
   const Table& table_;
+  int n_v_;
   int capacity_;
   int size_ = 0;
   Columns values_;

@@ -39,6 +39,7 @@ class Uniform(Sampling):
     letter = "U"
 
     def points(self, dimension: int, rng: np.random.Generator) -> Array:
+        """Draw the rows."""
         return rng.uniform(self.low, self.high, (self.count, dimension))
 
 
@@ -47,6 +48,7 @@ class Grid(Sampling):
     """E(a,b,c): the full grid over c evenly spaced values of every variable."""
 
     def points(self, dimension: int, rng: np.random.Generator) -> Array:
+        """Return the grid, the last variable running fastest."""
         axis = np.linspace(self.low, self.high, self.count)
         axes = np.meshgrid(*[axis] * dimension, indexing="ij")
         return np.stack([each.ravel() for each in axes], axis=1)
@@ -62,6 +64,7 @@ class Lattice(Sampling):
     """
 
     def points(self, dimension: int, rng: np.random.Generator) -> Array:
+        """Return the rows of the lattice."""
         axis = np.linspace(self.low, self.high, self.count)
         order = np.arange(self.count)
         strides = [self._stride(power) for power in range(dimension)]
