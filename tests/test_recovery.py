@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import sympy
 
-from gsr import recovery
+from gsr import closed_forms, recovery
 from gsr.suites import PROBLEMS, get
 
 SYMBOLS = {name: sympy.Symbol(name, real=True) for name in ("y", "x1", "x2", "x3")}
@@ -278,13 +278,14 @@ def test_time_limit_never_strikes_after_the_check() -> None:
         ("-3*pi/4", "-3*pi/4"),
         ("2.5*exp(mpf(-1)/2)", "5*exp(-1/2)/2"),
         ("5.5*cos(1)", "11*cos(1)/2"),
+        ("2/log(mpf(3)/2)", "2/log(3/2)"),
     ],
 )
 def test_constants_are_identified(value: str, expected: str) -> None:
     import mpmath
 
-    with mpmath.workdps(recovery.DIGITS):
+    with mpmath.workdps(closed_forms.DIGITS):
         number = eval(value, vars(mpmath))
-        found = recovery._identify(number)
+        found = closed_forms.identify(number)
     expected = expected.replace("5/7", "Rational(5,7)").replace("3/2", "Rational(3,2)")
     assert sympy.simplify(found - sympy.sympify(expected.replace("-1/2", "-Rational(1,2)"))) == 0

@@ -13,24 +13,20 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import cache
 from math import isclose
 from typing import Any, Protocol
 
 import mpmath
 import sympy
 
+from gsr.closed_forms import DIGITS, identify
 from gsr.suites import Problem
 
-DIGITS = 100
 EXTRA_POINTS = 20
 REDRAWS = 50
 SAME_AT = mpmath.mpf("1e-60")
-IDENTIFY_AT = mpmath.mpf("1e-50")
 FIT_TOLERANCE = 1e-4
 LEFTOVER_TOLERANCE = 1e-6
-LARGEST = 10**12
 
 _PRECISION = threading.Lock()  # mpmath has one precision for all threads
 
@@ -129,6 +125,14 @@ class _Law:
         self.fit = [mpmath.mpf(alpha[k]) / -alpha[lead] for k in order[:-1]]
 
 
+def _closed_form(constant: Any) -> Any:
+    found = identify(constant)
+    if found is None:
+        digits = mpmath.nstr(constant, 20)
+        raise _UnprovedError("undecided", f"no closed form for the constant {digits}")
+    return found
+
+
 def _prove(law: _Law) -> str:
     """Return the exact law, or raise _UnprovedError."""
     relations = _relations(law.matrix)
@@ -137,7 +141,7 @@ def _prove(law: _Law) -> str:
         raise _UnprovedError("different", "no constants make the law hold")
     exact = {k: c for k, c in relations[lead].items() if not _negligible(law, k, c, SAME_AT)}
     _compare(law, exact, relations)
-    constants = {k: _identify(c) for k, c in exact.items()}
+    constants = {k: _closed_form(c) for k, c in exact.items()}
     right = sum((c * law.columns[k] for k, c in constants.items()), sympy.Integer(0))
     left = law.columns[lead]
     if not _is_zero(_stripped(left - right).subs(Y, law.truth)):
@@ -258,62 +262,6 @@ def _negligible(law: _Law, k: int, coefficient: Any, tolerance: Any) -> bool:
     """Tell whether coefficient * column k is nothing beside the leading column."""
     size = max(abs(coefficient * row[k]) for row in law.matrix)
     return bool(size <= tolerance * max(abs(row[-1]) for row in law.matrix))
-
-
-# ---- closed forms of constants ---------------------------------------------------------------
-
-
-def _identify(constant: Any) -> Any:
-    """Return the closed form of a constant known to many digits, or raise _UnprovedError."""
-    for attempt in (_rational, _logarithm, _root, _multiple):
-        found = attempt(constant)
-        if found is not None:
-            return found
-    raise _UnprovedError(
-        "undecided", f"no closed form for the constant {mpmath.nstr(constant, 20)}"
-    )
-
-
-def _rational(constant: Any) -> Any:
-    near = Fraction(*mpmath.libmp.to_rational(constant._mpf_)).limit_denominator(LARGEST)
-    error = abs(mpmath.mpf(near.numerator) / near.denominator - constant)
-    if error > IDENTIFY_AT * abs(constant):
-        return None
-    return sympy.Rational(near.numerator, near.denominator)
-
-
-def _logarithm(constant: Any) -> Any:
-    """Find log(rational)/k."""
-    for k in range(1, 13):
-        if abs(k * constant) < 50 and (inside := _rational(mpmath.exp(k * constant))):
-            return sympy.log(inside) / k
-    return None
-
-
-def _root(constant: Any) -> Any:
-    """Find the k-th root of a rational."""
-    for k in range(2, 7):
-        if inside := _rational(abs(constant) ** k):
-            return int(mpmath.sign(constant)) * sympy.root(inside, k)
-    return None
-
-
-def _multiple(constant: Any) -> Any:
-    """Find a rational multiple of pi or of exp, log, cos, sin of a small rational."""
-    for unit, value in _units():
-        if factor := _rational(constant / value):
-            return factor * unit
-    return None
-
-
-@cache
-def _units() -> list[tuple[Any, Any]]:
-    small = {sympy.Rational(n, d) for n in range(1, 21) for d in (1, 2, 3, 4, 5, 10)}
-    forms = [sympy.pi]
-    for r in sorted(small):
-        forms += [sympy.exp(r), sympy.exp(-r), sympy.cos(r), sympy.sin(r)]
-        forms += [sympy.log(r)] if r > 1 else []
-    return [(form, mpmath.mpf(form.evalf(DIGITS))) for form in forms]
 
 
 # ---- proof -----------------------------------------------------------------------------------
