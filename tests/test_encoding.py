@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gsr._text import number, weighted_sum
 from gsr.encoding import canonical, complexity, decode, encode, encode_target, evaluate, text
-from gsr.library import PRESETS, TABLE_2, TABLE_12, Library, Transformation
+from gsr.library import PRESETS, TABLE_2, TABLE_13, Library, Transformation
 
 D = 3
 ALL = PRESETS["all"]
@@ -20,9 +20,9 @@ EXAMPLES = [
         "x2*cos(x1**2*x2)*log(x1 + x3)",
         "x2 cos(x1^2 x2) ln(x1 + x3)",
     ),
-    (TABLE_12, [[3, 0, 1, None], [7, 2, 1, 2]], "x1**2*exp(x1*x2)", "x1^2 exp(x1 x2)"),
+    (TABLE_13, [[3, 0, 1, None], [7, 2, 1, 2]], "x1**2*exp(x1*x2)", "x1^2 exp(x1 x2)"),
     (
-        TABLE_12,
+        TABLE_13,
         [
             [2, 1, 1, 1, 2],
             [4, 0, 2, None, None],
@@ -33,9 +33,9 @@ EXAMPLES = [
         "x2**3*sin(x2*x3)*sqrt(x2 + 2*x3)/(2*x1 + x2)",
         "x2^3 sin(x2 x3) sqrt(x2 + 2 x3)/(2 x1 + x2)",
     ),
-    (TABLE_12, [[4], [9]], "y**3*sqrt(y)", "y^3 sqrt(y)"),
-    (TABLE_12, [[0], [8], [0]], "log(y)", "ln(y)"),
-    (TABLE_12, [[7]], "exp(y)", "exp(y)"),
+    (TABLE_13, [[4], [9]], "y**3*sqrt(y)", "y^3 sqrt(y)"),
+    (TABLE_13, [[0], [8], [0]], "log(y)", "ln(y)"),
+    (TABLE_13, [[7]], "exp(y)", "exp(y)"),
 ]
 
 
@@ -119,7 +119,7 @@ def test_names_are_quoted_where_they_could_be_misread_and_never_parsed():
 )
 def test_what_cannot_be_encoded_is_named(formula, culprit):
     with pytest.raises(ValueError, match=f"the factor {culprit} cannot be encoded"):
-        encode(formula, TABLE_12, D)
+        encode(formula, TABLE_13, D)
 
 
 def test_unknown_variables_and_missing_transformations():
@@ -148,8 +148,8 @@ def test_n_v_limits_and_pads():
     ],
 )
 def test_numbers_that_sympy_pulled_out_go_back_into_arguments(matrix):
-    found = encode(decode(matrix, TABLE_12), TABLE_12, D)
-    expected, values = evaluate([matrix, found], TABLE_12, POSITIVE).T
+    found = encode(decode(matrix, TABLE_13), TABLE_13, D)
+    expected, values = evaluate([matrix, found], TABLE_13, POSITIVE).T
     np.testing.assert_allclose(values, expected, rtol=1e-12)
 
 
@@ -183,7 +183,7 @@ def test_numbers_and_sums():
 
 # ---- any matrix ------------------------------------------------------------------------------
 
-LIBRARIES = st.sampled_from([TABLE_2, TABLE_12, ALL])
+LIBRARIES = st.sampled_from([TABLE_2, TABLE_13, ALL])
 
 
 @st.composite

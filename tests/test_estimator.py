@@ -328,7 +328,10 @@ def test_bad_data_is_named_before_any_search(no_search, x, y, message):
         ({"rho": 0.0}, "rho must be"),
         ({"delta": "small"}, "delta must be"),
         ({"max_iterations": 0}, "max_iterations must be"),
-        ({"library": "table3"}, "'table3' is not a preset library; did you mean 'table2'"),
+        (
+            {"library": "table3"},
+            "'table3' is not a preset library; did you mean 'table13' or 'table2'",
+        ),
         ({"library": ["identity", "coss"]}, "'coss' is not a built-in .* did you mean 'cos'"),
         ({"library": ["sin", "sin"]}, "'sin' is twice"),
         ({"library": ["identity", 3]}, "not 3"),

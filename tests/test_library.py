@@ -6,7 +6,7 @@ import pytest
 import sympy
 
 from gsr import _core
-from gsr.library import PRESETS, TABLE_2, TABLE_12, Library, Transformation, resolve
+from gsr.library import PRESETS, TABLE_2, TABLE_13, Library, Transformation, resolve
 
 X = np.linspace(0.5, 2.0, 12).reshape(6, 2)
 
@@ -23,7 +23,7 @@ def softplus(**changes):
 
 def test_presets_are_the_papers_tables():
     assert TABLE_2.names == ("one", "identity", "cos", "sin", "exp", "ln")
-    assert [TABLE_12.code(n) for n in ("one", "inverse", "square", "cube", "ln", "sqrt")] == [
+    assert [TABLE_13.code(n) for n in ("one", "inverse", "square", "cube", "ln", "sqrt")] == [
         0, 2, 3, 4, 8, 9,
     ]  # fmt: skip
     assert PRESETS["all"].names == tuple(t.name for t in _core.builtin_transformations())
@@ -112,20 +112,20 @@ def test_a_function_that_is_finite_on_one_column_will_do():
 
 def test_resolve():
     assert resolve("table2") is TABLE_2
-    assert resolve(TABLE_12) is TABLE_12
+    assert resolve(TABLE_13) is TABLE_13
     assert resolve(["cos", softplus()]).names == ("one", "cos", "softplus")
 
 
 def test_libraries_survive_copying_and_pickling():
-    TABLE_12.table  # noqa: B018  built, and must not be in the way
-    for same in (pickle.loads(pickle.dumps(TABLE_12)), copy.deepcopy(TABLE_12)):
-        assert same == TABLE_12
+    TABLE_13.table  # noqa: B018  built, and must not be in the way
+    for same in (pickle.loads(pickle.dumps(TABLE_13)), copy.deepcopy(TABLE_13)):
+        assert same == TABLE_13
         assert len(same.table) == 10
 
 
 def test_repr_shows_codes_names_and_forms():
-    lines = repr(TABLE_12).splitlines()
-    assert lines[0] == "Library table12"
+    lines = repr(TABLE_13).splitlines()
+    assert lines[0] == "Library table13"
     assert lines[1].split() == ["code", *map(str, range(10))]
     assert lines[3].split()[4:6] == ["•^2", "•^3"]
 

@@ -234,7 +234,7 @@ def test_failure_inside_the_check_is_not_a_recovery() -> None:
 
 
 def test_constant_without_closed_form_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recovery, "_multiple", lambda constant: None)
+    monkeypatch.setattr(closed_forms, "_multiple", lambda constant: None)
     assert verdict("Jin-6", UNPRINTED["Jin-6"]).verdict == "undecided"
 
 

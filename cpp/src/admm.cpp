@@ -8,7 +8,7 @@
 namespace gsr::admm {
 namespace {
 
-// S_kappa (Equation 9).
+// S_kappa (Equation 11).
 double soft_threshold(double a, double kappa) {
   return a > kappa ? a - kappa : (a < -kappa ? a + kappa : 0.0);
 }

@@ -130,7 +130,7 @@ void Evolution::bear(IndividualSolver& solver, int index, Birth& birth) const {
 void Evolution::archive_births(int first, int end) {
   for (int i = first; i < end; ++i)
     for (const Law& law : births_[static_cast<std::size_t>(i)].laws)
-      if (std::isfinite(law.rmse) && law.rmse > 0.0) archive_.offer(law);
+      if (std::isfinite(law.rmse)) archive_.offer(law);
 }
 
 // The n_p fittest; of individuals with the same fitness (copies) one is enough.

@@ -20,7 +20,7 @@ from gsr.library import Library, Transformation, resolve
 Array = npt.NDArray[np.float64]
 LibrarySpec = Library | str | Sequence[str | Transformation]
 
-DEFAULT_LIBRARY = "table12"
+DEFAULT_LIBRARY = "table13"
 #: Target transformations are those of the library that are not trigonometric (paper, Appendix A).
 NOT_FOR_TARGETS = ("cos", "sin", "tan")
 
@@ -35,7 +35,7 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         and the hyper-parameters of the GSR paper with a well-posed solver.
     library : Library, str or sequence, default the paper's appendix table
         Transformations for the features: names, own `gsr.Transformation` objects, or a preset
-        table (``"table2"``, ``"table12"``, ``"all"``).
+        table (``"table2"``, ``"table13"``, ``"all"``).
     target_library : Library, str or sequence, optional
         Transformations for the target; those of `library` that are not trigonometric unless given.
     transform_target : bool, optional
@@ -187,7 +187,7 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         settings = self._settings()
         table, target = self._validate(X, y)
         library = resolve(self.library if self.library is not None else DEFAULT_LIBRARY)
-        validation.check_library(library, table, self._names)
+        validation.check_library(library, table, self._names, quiet=self.library is None)
         target_library = self._target_library(library, target)
 
         evolution = _core.Evolution(table, target, library.table, target_library.table, settings)

@@ -24,7 +24,7 @@ Entry = str | Transformation
 
 
 class Library:
-    """A mapping table (Tables 2 and 12 of the paper): position k holds transformation k.
+    """A mapping table (Tables 2 and 13 of the paper): position k holds transformation k.
 
     Parameters
     ----------
@@ -153,11 +153,11 @@ def _unknown(name: str, known: Sequence[str], what: str) -> str:
 
 
 TABLE_2 = Library(["one", "identity", "cos", "sin", "exp", "ln"], name="table2")
-TABLE_12 = Library(
+TABLE_13 = Library(
     ["one", "identity", "inverse", "square", "cube", "cos", "sin", "exp", "ln", "sqrt"],
-    name="table12",
+    name="table13",
 )
-PRESETS = {"table2": TABLE_2, "table12": TABLE_12, "all": Library(list(BUILTINS), name="all")}
+PRESETS = {"table2": TABLE_2, "table13": TABLE_13, "all": Library(list(BUILTINS), name="all")}
 
 
 def resolve(spec: Library | str | Sequence[Entry]) -> Library:
@@ -171,4 +171,4 @@ def resolve(spec: Library | str | Sequence[Entry]) -> Library:
     return Library(spec)
 
 
-__all__ = ["PRESETS", "TABLE_2", "TABLE_12", "Library", "Transformation", "resolve"]
+__all__ = ["PRESETS", "TABLE_2", "TABLE_13", "Library", "Transformation", "resolve"]

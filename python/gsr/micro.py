@@ -24,7 +24,7 @@ from rich.table import Table
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from gsr import _core, operon, reference
-from gsr.library import TABLE_12, Library
+from gsr.library import TABLE_13, Library
 from gsr.suites import get
 
 Array = npt.NDArray[np.float64]
@@ -88,7 +88,7 @@ SECTIONS = {
     "nodes": Section(
         f"Function nodes x rows, {N_FEATURES} features",
         "pyoperon",
-        "The functions of Table 12. Here in double precision, and rows that recur are kept; "
+        "The functions of Table 13. Here in double precision, and rows that recur are kept; "
         "pyoperon in single precision, on trees of up to 50 nodes.",
     ),
 }
@@ -227,7 +227,7 @@ def _nodes(repeats: int, effort: float) -> Iterator[Row]:
 
 
 def _seconds_per_node(X: Array, count: int) -> float:
-    total, nodes, _ = _core.time_bases(X, TABLE_12.table, count, 0)
+    total, nodes, _ = _core.time_bases(X, TABLE_13.table, count, 0)
     return total / nodes
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-#: Counterparts of the transformations of Table 12, and arithmetic.
+#: Counterparts of the transformations of Table 13, and arithmetic.
 SYMBOLS = (
     *("Add", "Sub", "Mul", "Div", "Square", "Sqrt", "Exp", "Logabs", "Sin", "Cos"),
     *("Constant", "Variable"),

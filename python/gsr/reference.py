@@ -92,7 +92,7 @@ def admm_printed(A: Array, settings: _core.AdmmSettings | None = None) -> Printe
 
 
 def soft_threshold(a: Array, kappa: float) -> Array:
-    """Return S_kappa(a) (Equation 9)."""
+    """Return S_kappa(a) (Equation 11)."""
     return np.maximum(a - kappa, 0.0) - np.maximum(-a - kappa, 0.0)
 
 
@@ -216,7 +216,8 @@ def _on_unit_sphere(curvature: Array, pull: Array) -> Array:
 def _refit(basis: Array, Y: Array, whitening: Array) -> tuple[Array, Array, float]:
     """Return alpha, beta and the error of the best fit with ||Y beta|| = 1 for centred Y."""
     scaled = np.linalg.solve(whitening.T, Y.T).T
-    coefficients = np.linalg.lstsq(basis, scaled, rcond=None)[0]
+    sizes = np.linalg.norm(basis, axis=0)  # columns of very different size would be cut off
+    coefficients = np.linalg.lstsq(basis / sizes, scaled, rcond=None)[0] / sizes[:, None]
     _, errors, modes = np.linalg.svd(scaled - basis @ coefficients, full_matrices=False)
     b = modes[-1]
     beta = np.linalg.solve(whitening, b)

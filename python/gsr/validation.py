@@ -62,9 +62,15 @@ def check_target(y: Array, name: str) -> None:
         raise GSRError(f"the target {name} is constant (every value is {y[0]:g}): no law to find")
 
 
-def check_library(library: Library, X: Array, names: Sequence[str]) -> None:
-    """Try the transformations on the features; warn of those undefined on every one of them."""
+def check_library(library: Library, X: Array, names: Sequence[str], *, quiet: bool = False) -> None:
+    """Try the transformations on the features.
+
+    Those that the user asked for (not `quiet`) and that are undefined on every feature are named
+    in a warning.
+    """
     library.check(X, "X")
+    if quiet:
+        return
     for code, transformation in enumerate(library):
         if transformation == "one":
             continue

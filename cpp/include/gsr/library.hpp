@@ -39,7 +39,7 @@ struct Transformation {
 const std::vector<Transformation>& builtin_transformations();
 const Transformation& builtin_transformation(const std::string& name);
 
-// A mapping table (paper, Tables 2 and 12): entry k of the first column of a basis matrix means
+// A mapping table (paper, Tables 2 and 13): entry k of the first column of a basis matrix means
 // the k-th transformation of the table.
 class Table {
  public:
