@@ -102,7 +102,7 @@ class WellPosed {
     std::fill_n(column_[0], sizes_.rows, 1.0);
     reduced_.push_column(column_[0], -1);
     for (Index j = 0; j < sizes_.n_phi; ++j)
-      reduced_.push_column(load(x, j), static_cast<int>(j));
+      reduced_.push_column(x + j * sizes_.rows, static_cast<int>(j));
     for (Index k = 0; k < sizes_.n_psi; ++k) reduced_.push_target(load(y, k), 1.0);
     reduced_.finish();
     if (reduced_.n_targets() == 0 || reduced_.n_columns() < 2) return degenerate();

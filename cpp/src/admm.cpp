@@ -1,6 +1,5 @@
 #include "gsr/admm.hpp"
 
-#include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
@@ -13,13 +12,22 @@ double soft_threshold(double a, double kappa) {
   return a > kappa ? a - kappa : (a < -kappa ? a + kappa : 0.0);
 }
 
-void invert_shifted(const Eigen::Ref<const Matrix>& gram, double scale, double rho,
-                    Workspace& s) {
-  s.factor = scale * gram;
-  s.factor.diagonal().array() += rho;
-  const Eigen::LLT<Eigen::Ref<Matrix>> in_place(s.factor);
-  s.inverse.setIdentity();
-  in_place.solveInPlace(s.inverse);
+// (scale G + rho I)^{-1} by sweeping one pivot after the other; positive definite, so in order.
+void invert_shifted(const Eigen::Ref<const Matrix>& gram, double scale, double rho, Matrix& a) {
+  a = scale * gram;
+  a.diagonal().array() += rho;
+  const Index n = a.rows();
+  for (Index k = 0; k < n; ++k) {
+    const double pivot = 1.0 / a(k, k);
+    a.col(k) *= pivot;
+    a(k, k) = pivot;
+    for (Index j = 0; j < n; ++j) {
+      if (j == k) continue;
+      const double factor = a(k, j);
+      a(k, j) = 0.0;
+      a.col(j).noalias() -= factor * a.col(k);
+    }
+  }
 }
 
 void update_w_printed(Workspace& s, double rho) {
@@ -128,7 +136,6 @@ void Workspace::resize(Index n_features, Index n_targets) {
   if (n == n_features && p == n_targets) return;
   n = n_features;
   p = n_targets;
-  factor.resize(n, n);
   inverse.resize(n, n);
   for (Vector* v : {&w, &z, &u, &previous, &right, &pulled}) v->setZero(n);
   gain.setZero(n, p);
@@ -140,7 +147,7 @@ void Workspace::resize(Index n_features, Index n_targets) {
 Info solve_printed(const Eigen::Ref<const Matrix>& gram, const Settings& settings, Workspace& s,
                    bool warm) {
   s.resize(gram.rows(), 0);
-  invert_shifted(gram, 2.0, settings.rho, s);
+  invert_shifted(gram, 2.0, settings.rho, s.inverse);
   if (!warm) {
     s.w.setConstant(1.0 / std::sqrt(static_cast<double>(s.n)));
     s.z.setOnes();
@@ -158,7 +165,7 @@ Info solve_printed(const Eigen::Ref<const Matrix>& gram, const Settings& setting
 Info solve_well_posed(const Eigen::Ref<const Matrix>& gram, const Eigen::Ref<const Matrix>& cross,
                       const Settings& settings, Workspace& s, bool warm) {
   s.resize(gram.rows(), cross.cols());
-  invert_shifted(gram, 1.0, settings.rho, s);
+  invert_shifted(gram, 1.0, settings.rho, s.inverse);
   if (s.p > 1) prepare_target_step(cross, s);
   if (!warm) {
     s.w.setZero();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "small_blas.hpp"
+
 namespace gsr {
 
 void Orthogonalizer::reset(Index n_rows, Index capacity) {
@@ -16,41 +18,48 @@ void Orthogonalizer::reset(Index n_rows, Index capacity) {
 }
 
 bool Orthogonalizer::push(const double* column, double tolerance) {
-  using Map = Eigen::Map<Vector, Eigen::Aligned64>;
-  Map v(q_[size_], q_.stride());
-  std::copy_n(column, q_.stride(), v.data());
-  auto r = r_.col(size_);
-  r.head(size_).setZero();
-  const double full = v.norm();
+  const Index stride = q_.stride();
+  double* v = q_[size_];
+  std::copy_n(column, q_.n_rows(), v);
+  std::fill(v + q_.n_rows(), v + stride, 0.0);
+  double* r = r_.col(size_).data();
+  std::fill_n(r, size_, 0.0);
+  const double full = std::sqrt(small_blas::dot(v, v, stride));
   if (!(full > 0.0) || !std::isfinite(full)) return false;
 
   double before = full;
   double after = full;
   for (int pass = 0; pass < 2 && size_ > 0; ++pass) {
-    step_.head(size_).noalias() = q().transpose() * v;
-    v.noalias() -= q() * step_.head(size_);
-    r.head(size_) += step_.head(size_);
-    after = v.norm();
+    small_blas::dots(q_[0], stride, size_, v, step_.data());
+    small_blas::subtract(q_[0], stride, size_, step_.data(), v);
+    double removed = 0.0;
+    for (Index j = 0; j < size_; ++j) {
+      r[j] += step_(j);
+      removed += step_(j) * step_(j);
+    }
+    // Pythagoras is accurate unless most was removed.
+    const double rest = before * before - removed;
+    after = rest > 0.3 * before * before ? std::sqrt(rest)
+                                         : std::sqrt(small_blas::dot(v, v, stride));
     if (after <= tolerance * full) return false;
     if (after > 0.5 * before) break;
     before = after;
   }
-  r(size_) = after;
-  v /= after;
+  r[size_] = after;
+  const double scale = 1.0 / after;
+  for (Index i = 0; i < stride; ++i) v[i] *= scale;
   ++size_;
   return true;
 }
 
-void Orthogonalizer::project(double* b, double* t) const {
-  Eigen::Map<Vector> target(b, q_.stride());
-  Eigen::Map<Vector> coordinates(t, size_);
-  coordinates.noalias() = q().transpose() * target;
-  target.noalias() -= q() * coordinates;
-  // A second pass keeps the residual at rounding where the fit is exact.
-  for (Index k = 0; k < size_; ++k) {
-    const double rest = q().col(k).dot(target);
-    target -= rest * q().col(k);
-    coordinates(k) += rest;
+// The second pass keeps the residual at rounding where the fit is exact.
+void Orthogonalizer::project(double* b, double* t) {
+  const Index stride = q_.stride();
+  std::fill_n(t, size_, 0.0);
+  for (int pass = 0; pass < 2; ++pass) {
+    small_blas::dots(q_[0], stride, size_, b, step_.data());
+    small_blas::subtract(q_[0], stride, size_, step_.data(), b);
+    for (Index j = 0; j < size_; ++j) t[j] += step_(j);
   }
 }
 

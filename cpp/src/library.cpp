@@ -1,6 +1,5 @@
 #include "gsr/library.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
@@ -242,11 +241,6 @@ Table::Table(std::vector<Transformation> entries) : entries_(std::move(entries))
     if ((*this)[code].name == "identity") identity_ = code;
   }
   if (constant_ < 0) throw std::invalid_argument("a mapping table needs the transformation 'one'");
-}
-
-bool Table::element_wise() const {
-  return std::none_of(entries_.begin(), entries_.end(),
-                      [](const Transformation& t) { return t.custom; });
 }
 
 std::vector<int> Table::with_family(bool (*keep)(Family)) const {

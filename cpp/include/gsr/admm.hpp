@@ -36,8 +36,7 @@ struct Info {
 
 // Vectors of the iteration; the start of the next solve unless `cold`. Sized once.
 struct Workspace {
-  Matrix factor;   // Cholesky factor of 2 A'A + rho I, or of X'X + rho I
-  Matrix inverse;  // its inverse
+  Matrix inverse;  // (2 A'A + rho I)^{-1}, or (X'X + rho I)^{-1}
   Vector w, z, u, previous, right;
   // Well-posed form only.
   Matrix gain;     // inverse X'Y

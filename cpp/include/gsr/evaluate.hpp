@@ -1,5 +1,5 @@
-// Values of basis functions on a data set. A row (transformation, argument) is evaluated once and
-// kept; a basis function is the product of kept rows.
+// Values of basis functions on a data set. A row (transformation, argument) that comes up again is
+// kept, so that most basis functions are products of kept rows.
 #pragma once
 
 #include <array>
@@ -22,16 +22,26 @@ class Evaluator {
   std::size_t rows_kept() const { return kept_.size(); }
 
  private:
-  const Buffer* hold(const Row& row);
-  const double* argument(const Row& row, std::size_t start, std::size_t size);
+  struct Factor {
+    Row row;
+    const double* kept = nullptr;  // its values, or nullptr: to be made block by block
+  };
+
+  void add_factor(const Row& row);
+  bool is_worth_keeping(const Row& row);
+  const double* keep(const Row& row);
+  void multiply_factors(Index start, Index size, double* out);
+  void evaluate_row(const Row& row, Index start, Index size, double* out);
+  const double* argument(const Row& row, Index start, Index size);
 
   const Dataset& data_;
   const Table& table_;
   std::size_t max_rows_;
-  std::size_t chunk_;
-  Buffer scratch_;
-  std::array<const Buffer*, kMaxRows> factors_{};
   std::unordered_map<Row, Buffer, RowHash> kept_;
+  std::array<std::size_t, 4096> seen_{};  // hashes of rows that came up lately
+  std::array<Factor, kMaxRows> factors_{};
+  std::size_t n_factors_ = 0;
+  Buffer argument_, block_;
 };
 
 }  // namespace gsr

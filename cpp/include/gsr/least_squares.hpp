@@ -11,7 +11,7 @@ namespace gsr {
 using Matrix = Eigen::MatrixXd;
 using Vector = Eigen::VectorXd;
 
-// A = Q R over padded columns. Storage is kept between uses: nothing is allocated after the first.
+// A = Q R. Storage is kept between uses: nothing is allocated after the first.
 class Orthogonalizer {
  public:
   void reset(Index n_rows, Index capacity);
@@ -20,8 +20,8 @@ class Orthogonalizer {
   // Kahan-Parlett rule ("twice is enough") Q stays orthonormal to rounding.
   bool push(const double* column, double tolerance = 1e-9);
 
-  // t = Q' b; b becomes the residual b - Q t.
-  void project(double* b, double* t) const;
+  // t = Q' b; b, a padded column, becomes the residual b - Q t.
+  void project(double* b, double* t);
 
   // Coefficients of the columns for the projected target t (R a = t), in the order of pushing.
   void solve(const double* t, double* a) const;
@@ -36,12 +36,6 @@ class Orthogonalizer {
   auto r() const { return r_.topLeftCorner(size_, size_); }
 
  private:
-  using Block = Eigen::Map<Matrix, Eigen::Aligned64, Eigen::OuterStride<>>;
-  using ConstBlock = Eigen::Map<const Matrix, Eigen::Aligned64, Eigen::OuterStride<>>;
-  ConstBlock q() const {
-    return ConstBlock(q_[0], q_.stride(), size_, Eigen::OuterStride<>(q_.stride()));
-  }
-
   Columns q_;
   Matrix r_;
   Matrix inverse_;

@@ -48,7 +48,6 @@ class Table {
   int size() const { return static_cast<int>(entries_.size()); }
   const Transformation& operator[](int code) const { return entries_[static_cast<std::size_t>(code)]; }
   int constant() const { return constant_; }  // code of T = 1, which every table holds
-  bool element_wise() const;  // no transformation is custom
   int identity() const { return identity_; }  // code of the identity, or -1
 
   // L_poly and L_trig of the paper, as codes; the whole table if nothing of the kind is in it.
