@@ -235,7 +235,7 @@ def test_one_psi_is_the_lasso(lam, seed):
     found = well_posed(X, Y, lam=lam, **TIGHT)
     assert found["status"] == ["converged"]
     expected = sklearn_lasso(unit(X), unit(Y)[:, 0], lam)
-    np.testing.assert_allclose(found["penalised"][0], expected, atol=1e-7)
+    np.testing.assert_allclose(found["z"][0], expected, atol=1e-7)
 
 
 @pytest.mark.parametrize("relaxation", [1.0, 1.3, 1.8])
@@ -244,14 +244,14 @@ def test_relaxation_and_rho_do_not_change_the_solution(relaxation):
     expected = sklearn_lasso(unit(X), unit(Y)[:, 0], 0.05)
     for rho in (0.03, 0.1, 1.0):
         found = well_posed(X, Y, lam=0.05, rho=rho, relaxation=relaxation, **TIGHT)
-        np.testing.assert_allclose(found["penalised"][0], expected, atol=1e-7)
+        np.testing.assert_allclose(found["z"][0], expected, atol=1e-7)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_refit_is_least_squares_on_the_support(seed):
     X, Y = correlated(seed)
     found = well_posed(X, Y, lam=0.1, **TIGHT)
-    support = np.flatnonzero(found["penalised"][0])
+    support = np.flatnonzero(found["z"][0])
     assert 0 < len(support) < X.shape[1]
     beta = found["beta"][0, 0]
     assert beta == pytest.approx(1 / np.linalg.norm(centred(Y)))
@@ -267,7 +267,7 @@ def test_refit_is_least_squares_on_the_support(seed):
 def test_a_large_penalty_leaves_the_constant():
     X, Y = correlated(1)
     found = well_posed(X, Y, lam=1.01)
-    assert not found["penalised"].any()
+    assert not found["z"].any()
     assert found["alpha"][0, 0] == pytest.approx(Y.mean() * found["beta"][0, 0])
     assert found["error"][0] == pytest.approx(1.0)
 
@@ -277,9 +277,7 @@ def test_scaling_and_shifting_columns_changes_nothing_but_their_coefficients():
     factors = 10.0 ** np.arange(-4, 4)
     a = well_posed(X, Y, lam=0.02, **TIGHT)
     b = well_posed(X * factors + 5 * factors, -7 * Y + 2, lam=0.02, **TIGHT)
-    np.testing.assert_allclose(
-        b["penalised"], -a["penalised"] * np.sign(b["beta"] * a["beta"]), atol=1e-8
-    )
+    np.testing.assert_allclose(b["z"], -a["z"] * np.sign(b["beta"] * a["beta"]), atol=1e-8)
     np.testing.assert_allclose(
         b["alpha"][0, 1:] / b["beta"][0, 0] * factors, -7 * a["alpha"][0, 1:] / a["beta"][0, 0],
         rtol=1e-6,
@@ -339,7 +337,7 @@ def test_two_psi_reach_a_minimum_over_all_angles(seed):
     X, Y = targets_of_rank(seed)
     found = well_posed(X, Y, lam=lam, rho=1.0, relaxation=1.0, **TIGHT)
     assert found["status"] == ["converged"]
-    a = found["penalised"][0]
+    a = found["z"][0]
     q, _ = whitened(Y)
     # The best b for this a: the direction of q'X a (stationary: H a = 0 beyond it).
     pull = q.T @ (unit(X) @ a)
@@ -369,7 +367,7 @@ def test_refit_of_several_psi_is_the_smallest_generalised_eigenvalue(p, seed):
     """min ||R b||^2 with ||Y_c b|| = 1, R what the support leaves of Y."""
     X, Y = targets_of_rank(seed, p=p)
     found = well_posed(X, Y, lam=0.01, **TIGHT)
-    support = np.flatnonzero(found["penalised"][0])
+    support = np.flatnonzero(found["z"][0])
     design = np.column_stack([np.ones(len(X)), X[:, support]])
     rest = Y - design @ np.linalg.lstsq(design, Y, rcond=None)[0]
     lowest, vectors = scipy.linalg.eigh(rest.T @ rest, centred(Y).T @ centred(Y))
@@ -409,8 +407,8 @@ def test_penalised_coefficients_stand_at_their_columns():
     X, Y = correlated(5, m=4)
     doubled = np.insert(X, 1, X[:, 0], axis=1)
     few, many = well_posed(X, Y, lam=0.01, **TIGHT), well_posed(doubled, Y, lam=0.01, **TIGHT)
-    expected = np.insert(few["penalised"][0], 1, 0.0)
-    np.testing.assert_allclose(many["penalised"][0], expected, atol=1e-9)
+    expected = np.insert(few["z"][0], 1, 0.0)
+    np.testing.assert_allclose(many["z"][0], expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -489,3 +487,16 @@ def test_not_converged_is_a_status_and_not_an_error():
     assert found["status"] == ["max_iterations"]
     assert found["iterations"] == [2]
     assert np.isfinite(found["alpha"]).all()
+
+
+def test_well_posed_warm_start_goes_on_where_it_was():
+    rng = np.random.default_rng(8)
+    x, y = rng.normal(size=(3, 6, 40)), rng.normal(size=(3, 1, 40))
+    settings = _core.AdmmSettings.well_posed()
+    settings.delta, settings.max_iterations = 1e-10, 10_000
+    cold = _core.admm_well_posed(x, y, settings)
+    warm = _core.admm_well_posed(x, y, settings, np.stack([cold["z"], cold["u"]], axis=1))
+    assert max(warm["iterations"]) < min(cold["iterations"])
+    np.testing.assert_allclose(warm["z"], cold["z"], atol=1e-8)
+    with pytest.raises(ValueError, match="start"):
+        _core.admm_well_posed(x, y, settings, np.zeros((3, 2, 5)))

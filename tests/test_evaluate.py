@@ -184,7 +184,7 @@ def test_any_layout_of_the_data_gives_the_same_values(layout):
 
 
 def test_kept_rows_beyond_the_memory_bound_are_built_anew():
-    """At 560,000 rows 59 kept rows fill 256 MB, of which 64 are always kept: 72 do not fit."""
+    """At 560,000 rows 59 kept rows fill 256 MB: 72 do not fit."""
     n, d = 560_000, 6
     x = np.asfortranarray(np.linspace(0.5, 1.5, n)[:, None] + np.arange(d) / 10)
     codes = [code for code, name in enumerate(NAMES) if name != "one"]
@@ -198,7 +198,7 @@ def test_kept_rows_beyond_the_memory_bound_are_built_anew():
 
 
 def test_more_rows_than_are_kept_still_have_their_values():
-    """A bound of nothing still keeps 64 rows; a search that needs more gives the same laws."""
+    """With a bound of nothing rows are made again and again; the laws are the same."""
     rng = np.random.default_rng(6)
     x = np.asfortranarray(rng.uniform(0.5, 2, (25, 4)))
     y = rng.normal(size=25)

@@ -111,7 +111,7 @@ def test_front_does_not_depend_on_how_the_run_is_sliced(n_threads):
     sliced = make(x, y, max_generations=25, n_threads=n_threads)
     status, slices = "running", 0
     while status == "running":
-        status = sliced.run([0.0, 0.001, 0.01][slices % 3])
+        status = sliced.run([0.0, 0.0, 0.001][slices % 3])
         slices += 1
     assert slices > 3
     assert status == sliced.status == whole.status == "max_generations"
@@ -559,3 +559,44 @@ def test_run_releases_the_interpreter():
     stop.set()
     thread.join()
     assert len(ticks) >= 3
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"target_stage": 0},
+        {"late_stage": 0},
+        {"max_factors": 20},
+        {"max_multiplicity": 30},
+        {"n_survivors": 30},
+        {"min_factors": 0},
+    ],
+    ids=str,
+)
+def test_settings_out_of_range_are_refused(changes):
+    x, y = noisy()
+    with pytest.raises(ValueError):
+        make(x, y, **changes)
+
+
+def test_fits_at_rounding_level_do_not_stop_the_front():
+    """Many smooth terms reach rounding by accident; simpler laws must still get better."""
+    x = np.linspace(0.1, 1, 20)[:, None]
+    y = np.exp(x[:, 0]) * np.cosh(0.7 * x[:, 0])
+
+    def best(generations):
+        front = evolve(x, y, max_generations=generations, seed=3).front()
+        return min(law.rmse for law in front if law.complexity <= 30)
+
+    assert best(300) < 0.5 * best(20)
+
+
+def test_solves_that_do_not_converge_are_counted():
+    x, y = noisy()
+    settled = evolve(x, y, max_generations=3)
+    printed = evolve(
+        x, y, max_generations=3, solver=_core.SolverKind.printed,
+        admm=_core.AdmmSettings.printed(),
+    )  # fmt: skip
+    assert printed.n_unconverged == printed.evaluations
+    assert settled.n_unconverged < settled.evaluations

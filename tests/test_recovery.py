@@ -197,7 +197,7 @@ def test_right_basis_with_other_constants_is_accidental(case: str) -> None:
 
 
 def test_rounding_in_the_fit_is_forgiven() -> None:
-    text = "y = 1.0000001*x**3 + x**2 + 0.99999995*x + 1e-9*sin(x)"
+    text = "y = 1.00000001*x**3 + x**2 + 0.999999995*x + 1e-11*sin(x)"
     assert verdict("Nguyen-1", text).verdict == "proved"
 
 

@@ -46,17 +46,23 @@ struct Infos {
   }
 };
 
-// `start`, if given, holds z and u of an earlier solve: (problems, 2, n).
+// z and u of an earlier solve, or an empty array.
+Batch check_start(const py::object& start, Index problems, Index n) {
+  if (start.is_none()) return Batch();
+  const auto given = start.cast<Batch>();
+  if (given.ndim() != 3 || given.shape(0) != problems || given.shape(1) != 2 ||
+      given.shape(2) != n)
+    throw std::invalid_argument("start must be (problems, 2, columns): z and u");
+  return given;
+}
+
 py::dict printed(const Batch& x, const Batch& y, const admm::Settings& settings,
                  const py::object& start) {
   const Sizes s = check(x, y);
   const Index n = s.n_phi + s.n_psi;
   auto w = zeros(s.problems, n), z = zeros(s.problems, n), u = zeros(s.problems, n);
-  const bool warm = !start.is_none();
-  const Batch warm_start = warm ? start.cast<Batch>() : Batch();
-  if (warm && (warm_start.ndim() != 3 || warm_start.shape(0) != s.problems ||
-               warm_start.shape(1) != 2 || warm_start.shape(2) != n))
-    throw std::invalid_argument("start must be (problems, 2, columns): z and u");
+  const Batch warm_start = check_start(start, s.problems, n);
+  const bool warm = warm_start.size() > 0;
   Infos infos;
   {
     py::gil_scoped_release release;
@@ -97,7 +103,7 @@ class WellPosed {
   }
 
   admm::Info solve(const double* x, const double* y, const admm::Settings& settings,
-                   double* alpha, double* beta, double* penalised) {
+                   const double* start, double* alpha, double* beta, double* z, double* u) {
     reduced_.reset(sizes_.rows, sizes_.n_phi + 1, sizes_.n_psi);
     std::fill_n(column_[0], sizes_.rows, 1.0);
     reduced_.push_column(column_[0], -1);
@@ -106,13 +112,16 @@ class WellPosed {
     for (Index k = 0; k < sizes_.n_psi; ++k) reduced_.push_target(load(y, k), 1.0);
     reduced_.finish();
     if (reduced_.n_targets() == 0 || reduced_.n_columns() < 2) return degenerate();
-    const admm::Info info = lasso_.select(reduced_, settings, subset_);
+    if (start != nullptr) lasso_.start_from(reduced_, start, start + sizes_.n_phi);
+    const admm::Info info = lasso_.select(reduced_, settings, subset_, start != nullptr);
     fit_.solve(reduced_, subset_);
     error_ = fit_.error();
     for (std::size_t i = 0; i < subset_.size(); ++i)
       alpha[reduced_.member(subset_[i]) + 1] = fit_.alpha()(static_cast<Index>(i));
-    for (Index j = 1; j < reduced_.n_columns(); ++j)
-      penalised[reduced_.member(j)] = lasso_.coefficients()(j - 1);
+    for (Index j = 1; j < reduced_.n_columns(); ++j) {
+      z[reduced_.member(j)] = lasso_.coefficients()(j - 1);
+      u[reduced_.member(j)] = lasso_.duals()(j - 1);
+    }
     for (Index k = 0; k < reduced_.n_targets(); ++k)
       beta[reduced_.target_member(k)] = fit_.beta()(k);
     return info;
@@ -140,27 +149,31 @@ class WellPosed {
   double error_ = 0.0;
 };
 
-py::dict well_posed(const Batch& x, const Batch& y, const admm::Settings& settings) {
+py::dict well_posed(const Batch& x, const Batch& y, const admm::Settings& settings,
+                    const py::object& start) {
   const Sizes s = check(x, y);
+  const Batch warm_start = check_start(start, s.problems, s.n_phi);
   auto alpha = zeros(s.problems, s.n_phi + 1), beta = zeros(s.problems, s.n_psi);
-  auto penalised = zeros(s.problems, s.n_phi);
+  auto z = zeros(s.problems, s.n_phi), u = zeros(s.problems, s.n_phi);
   std::vector<double> error;
   Infos infos;
   {
     py::gil_scoped_release release;
     WellPosed solver(s);
     for (Index i = 0; i < s.problems; ++i) {
-      infos.add(solver.solve(x.data() + i * s.n_phi * s.rows, y.data() + i * s.n_psi * s.rows,
-                             settings, alpha.mutable_data() + i * (s.n_phi + 1),
-                             beta.mutable_data() + i * s.n_psi,
-                             penalised.mutable_data() + i * s.n_phi));
+      infos.add(solver.solve(
+          x.data() + i * s.n_phi * s.rows, y.data() + i * s.n_psi * s.rows, settings,
+          warm_start.size() == 0 ? nullptr : warm_start.data() + i * 2 * s.n_phi,
+          alpha.mutable_data() + i * (s.n_phi + 1), beta.mutable_data() + i * s.n_psi,
+          z.mutable_data() + i * s.n_phi, u.mutable_data() + i * s.n_phi));
       error.push_back(solver.error());
     }
   }
   py::dict out;
   out["alpha"] = alpha;  // the constant first
   out["beta"] = beta;
-  out["penalised"] = penalised;
+  out["z"] = z;  // penalised, of centred columns of unit norm
+  out["u"] = u;
   out["error"] = error;
   infos.put(out);
   return out;
@@ -179,7 +192,8 @@ void bind_admm(py::module_& m) {
       .def_readwrite("relaxation", &admm::Settings::relaxation);
   m.def("admm_printed", &printed, py::arg("x"), py::arg("y"), py::arg("settings"),
         py::arg("start") = py::none());
-  m.def("admm_well_posed", &well_posed, py::arg("x"), py::arg("y"), py::arg("settings"));
+  m.def("admm_well_posed", &well_posed, py::arg("x"), py::arg("y"), py::arg("settings"),
+        py::arg("start") = py::none());
 }
 
 }  // namespace gsr::bindings

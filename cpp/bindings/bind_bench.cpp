@@ -57,7 +57,7 @@ double time_individuals(const Table2D& x, const Array& y, const Table& table,
     solver.phi().clear();
     solver.psi().clear();
     complete_at_random(random, sublibrary, problem, solver.phi(), solver.psi());
-    solver.solve(std::numeric_limits<double>::infinity());
+    solver.solve(std::numeric_limits<double>::infinity(), 0.0);
   }
   return seconds_since(start);
 }

@@ -20,9 +20,13 @@ py::array_t<double> evaluate_bases(const Table& table, const std::vector<Integer
   Evaluator evaluator(data, table, std::size_t{1} << 28);
   py::array_t<double, py::array::f_style> out({n, static_cast<Index>(bases.size())});
   Buffer column(static_cast<std::size_t>(padded(n)));
-  for (std::size_t j = 0; j < bases.size(); ++j) {
-    evaluator.evaluate(bases[j], column.data());
-    std::copy_n(column.data(), n, out.mutable_data() + static_cast<Index>(j) * n);
+  double* const values = out.mutable_data();
+  {
+    const py::gil_scoped_release release;  // own transformations take it back
+    for (std::size_t j = 0; j < bases.size(); ++j) {
+      evaluator.evaluate(bases[j], column.data());
+      std::copy_n(column.data(), n, values + static_cast<Index>(j) * n);
+    }
   }
   return out;
 }

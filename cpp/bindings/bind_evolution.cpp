@@ -91,6 +91,7 @@ void bind_evolution(py::module_& m) {
       .def("front", [](const Evolution& e) { return e.archive().front(); })
       .def_property_readonly("generation", &Evolution::generation)
       .def_property_readonly("evaluations", &Evolution::evaluations)
+      .def_property_readonly("n_unconverged", &Evolution::n_unconverged)
       .def_property_readonly("epsilon", &Evolution::epsilon)
       .def_property_readonly("status",
                              [](const Evolution& e) { return std::string(name(e.status())); })

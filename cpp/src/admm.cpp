@@ -56,8 +56,9 @@ double norm_at(double mu, const Workspace& s) {
 // The hard case of the secular equation: what is missing goes along the lowest mode.
 void complete_along_lowest_mode(double mu, Workspace& s) {
   s.rotated.array() /= s.curvature.array() + mu;
+  const double side = s.rotated(0);
   s.rotated(0) = 0.0;
-  s.rotated(0) = std::sqrt(std::max(0.0, 1.0 - s.rotated.squaredNorm()));
+  s.rotated(0) = std::copysign(std::sqrt(std::max(0.0, 1.0 - s.rotated.squaredNorm())), side);
   s.b.noalias() = s.modes * s.rotated;
 }
 
@@ -82,7 +83,8 @@ void update_b(Workspace& s) {
 // The exact minimiser over (a, b) with ||b|| = 1: a is eliminated, b solved, a put back.
 void update_w_well_posed(const Eigen::Ref<const Matrix>& cross, Workspace& s, double rho) {
   if (s.p > 1) {
-    s.pull.noalias() = rho * (s.gain.transpose() * (s.z - s.u));
+    s.right = s.z - s.u;
+    s.pull.noalias() = rho * (s.gain.transpose() * s.right);
     update_b(s);
     s.pulled.noalias() = cross * s.b;
   }
@@ -171,9 +173,9 @@ Info solve_well_posed(const Eigen::Ref<const Matrix>& gram, const Eigen::Ref<con
     s.w.setZero();
     s.z.setZero();
     s.u.setZero();
-    s.b.setZero();
-    s.b(0) = 1.0;
   }
+  s.b.setZero();  // with several targets b follows from z and u
+  s.b(0) = 1.0;
   s.pulled.noalias() = cross * s.b;
   const double kappa = settings.lambda / settings.rho;
   const double over = settings.relaxation;

@@ -5,26 +5,30 @@
 namespace gsr {
 namespace {
 
-// Among exact laws errors are rounding noise: they count as equal.
-double comparable(const Law& law) { return law.exact ? 0.0 : law.rmse; }
-
 // A gain below this is rounding, not a better law.
 constexpr double kGain = 1e-6;
 
+double comparable(const Law& law) { return law.exact ? 0.0 : law.rmse * (1.0 - kGain); }
+
 }  // namespace
 
-bool Archive::would_take(int complexity, double rmse) const {
-  return std::none_of(front_.begin(), front_.end(), [&](const Law& law) {
-    return law.complexity <= complexity && comparable(law) * (1.0 - kGain) <= rmse;
+bool Archive::would_take(const Law& law) const {
+  if (law.exact) {
+    const Law* best = best_exact();
+    return best == nullptr || law.bits < best->bits;
+  }
+  return std::none_of(front_.begin(), front_.end(), [&](const Law& other) {
+    return other.complexity <= law.complexity && comparable(other) <= law.rmse;
   });
 }
 
 bool Archive::offer(const Law& law) {
-  if (!would_take(law.complexity, comparable(law))) return false;
+  if (!would_take(law)) return false;
   front_.erase(std::remove_if(front_.begin(), front_.end(),
                               [&](const Law& other) {
-                                return other.complexity >= law.complexity &&
-                                       comparable(other) >= comparable(law);
+                                return (law.exact && other.exact) ||
+                                       (other.complexity >= law.complexity &&
+                                        (law.exact || other.rmse >= law.rmse));
                               }),
                front_.end());
   const auto place =
@@ -35,10 +39,9 @@ bool Archive::offer(const Law& law) {
 }
 
 const Law* Archive::best_exact() const {
-  const Law* best = nullptr;
-  for (const Law& law : front_)
-    if (law.exact && (best == nullptr || law.bits < best->bits)) best = &law;
-  return best;
+  const auto found = std::find_if(front_.begin(), front_.end(),
+                                  [](const Law& law) { return law.exact; });
+  return found == front_.end() ? nullptr : &*found;
 }
 
 double Archive::best_rmse() const {

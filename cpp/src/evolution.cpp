@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <utility>
 
 #include "gsr/description_length.hpp"
@@ -19,11 +20,38 @@ constexpr int kLargestBatch = 256;
 constexpr int kGrace = 5;
 constexpr int kGraceShare = 4;
 
+void require(bool holds, const char* what) {
+  if (!holds) throw std::invalid_argument(what);
+}
+
+// The face checks options one by one and names them; this keeps the core safe by itself.
+Problem validated(Problem problem) {
+  const Settings& s = problem.settings;
+  require(problem.x.n_rows() > 0 && problem.x.n_features() > 0, "no data");
+  require(s.n_survivors >= 1 && s.n_survivors < s.population_size,
+          "n_survivors must be smaller than population_size");
+  require(s.n_phi >= 1 && s.n_psi >= 1 && s.n_mutated >= 0, "counts must be positive");
+  require(1 <= s.min_factors && s.min_factors <= s.max_factors && s.max_factors <= kMaxRows,
+          "factors out of range");
+  require(1 <= s.n_target_factors && s.n_target_factors <= kMaxRows, "target factors out of range");
+  require(1 <= s.min_multiplicity && s.min_multiplicity <= s.max_multiplicity &&
+              s.max_multiplicity <= kMaxVariables,
+          "multiplicity out of range");
+  require(s.cycle_full + s.cycle_polynomial + s.cycle_trigonometric >= 1 && s.cycle_full >= 0 &&
+              s.cycle_polynomial >= 0 && s.cycle_trigonometric >= 0 && s.late_stage >= 1 &&
+              s.target_stage >= 1,
+          "sublibrary stages out of range");
+  require(s.transform_target || problem.target_table.identity() >= 0,
+          "without transformed targets the target library needs the identity");
+  require(s.admm.rho > 0.0, "rho must be positive");
+  return problem;
+}
+
 }  // namespace
 
 Evolution::Evolution(Problem problem)
-    : problem_(std::make_unique<const Problem>(std::move(problem))),
-      pool_(std::max(1, problem_->settings.n_threads)) {
+    : problem_(std::make_unique<const Problem>(validated(std::move(problem)))),
+      pool_(std::clamp(problem_->settings.n_threads, 1, problem_->settings.population_size)) {
   const auto threads = static_cast<std::size_t>(pool_.size());
   for (std::size_t i = 0; i < threads; ++i)
     solvers_.push_back(
@@ -111,8 +139,10 @@ void Evolution::bear(IndividualSolver& solver, int index, Birth& birth) const {
   };
   const double u = random.uniform();
   if (n_parents > 0 && u < settings.p_crossover) {
-    const Individual& a = parent();
-    crossover(random, a, parent(), phi, psi);
+    const int a = random.integer(0, n_parents - 1);
+    const int b = (a + random.integer(1, std::max(1, n_parents - 1))) % n_parents;
+    crossover(random, population_[static_cast<std::size_t>(a)],
+              population_[static_cast<std::size_t>(b)], phi, psi);
   } else if (n_parents > 0 && u < settings.p_crossover + settings.p_mutation) {
     keep_unmutated(random, parent(), settings.n_mutated, phi, psi);
   }
@@ -122,7 +152,7 @@ void Evolution::bear(IndividualSolver& solver, int index, Birth& birth) const {
   birth.individual.psi.clear();
   for (int j = 0; j < phi.size(); ++j) birth.individual.phi.push_back(phi.basis(j));
   for (int k = 0; k < psi.size(); ++k) birth.individual.psi.push_back(psi.basis(k));
-  birth.individual.fitness = solver.solve(bound());
+  birth.individual.fitness = solver.solve(bound(), accepted_bits(generation_));
   if (birth.individual.fitness < bound()) solver.collect(archive_, birth.laws);
 }
 
@@ -143,6 +173,12 @@ void Evolution::select_survivors() {
   population_.erase(last, population_.end());
   const auto n = static_cast<std::size_t>(problem_->settings.n_survivors);
   if (population_.size() > n) population_.resize(n);
+}
+
+long Evolution::n_unconverged() const {
+  long total = 0;
+  for (const auto& solver : solvers_) total += solver->n_unconverged();
+  return total;
 }
 
 double Evolution::bound() const {

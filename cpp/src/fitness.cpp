@@ -14,6 +14,10 @@ namespace {
 constexpr double kRoundings = 16.0;
 // An exact law may use up at most this part of the data's bits.
 constexpr double kBitsPerRow = 25.0;
+// And never more than this, about ten terms with arbitrary constants.
+constexpr double kMostBits = 650.0;
+// The least fitness of an individual that is not an accepted law.
+constexpr double kInexact = 1e-9;
 // A psi with a smaller share of the (unit) transformed target is not part of the law.
 constexpr double kNegligible = 1e-9;
 // Rounding of g(y), seen on the scale of y, relative to the spread of y.
@@ -24,8 +28,12 @@ Index max_columns(const Settings& settings) { return settings.n_phi + 1; }
 }  // namespace
 
 BasisSet::BasisSet(const Dataset& data, const Table& table, int n_v, int capacity,
-                   std::size_t max_bytes)
-    : evaluator_(data, table, max_bytes), table_(table), n_v_(n_v), capacity_(capacity) {
+                   bool with_constant, std::size_t max_bytes)
+    : evaluator_(data, table, max_bytes),
+      table_(table),
+      n_v_(n_v),
+      capacity_(capacity),
+      with_constant_(with_constant) {
   const auto n = static_cast<std::size_t>(capacity);
   values_.resize(data.n_rows(), capacity);
   weights_.assign(static_cast<std::size_t>(values_.stride()), 0.0);
@@ -38,7 +46,7 @@ BasisSet::BasisSet(const Dataset& data, const Table& table, int n_v, int capacit
 }
 
 bool BasisSet::add(const Basis& raw) {
-  if (full() || is_constant(raw, table_)) return false;
+  if (full() || (!with_constant_ && is_constant(raw, table_))) return false;
   const Basis basis = canonical_up_to_factor(raw, table_, n_v_);
   double* out = values_[size_];
   if (!evaluator_.evaluate(basis, out)) return false;
@@ -66,8 +74,9 @@ IndividualSolver::IndividualSolver(const Problem& problem, std::size_t max_bytes
     : problem_(problem),
       scale_(problem.y, problem.target_table),
       phi_(problem.x, problem.table, problem.settings.max_multiplicity, problem.settings.n_phi,
-           max_bytes),
-      psi_(problem.y, problem.target_table, 1, problem.settings.n_psi, std::size_t{1} << 20) {
+           problem.settings.solver == SolverKind::printed, max_bytes),
+      psi_(problem.y, problem.target_table, 1, problem.settings.n_psi, false,
+           std::size_t{1} << 20) {
   const Index k = max_columns(problem.settings);
   const Index p = problem.settings.n_psi;
   fit_.resize(k + p, k, p);
@@ -77,8 +86,8 @@ IndividualSolver::IndividualSolver(const Problem& problem, std::size_t max_bytes
   prediction_ = ones_;
 }
 
-double IndividualSolver::solve(double bound) {
-  exact_ = false;
+double IndividualSolver::solve(double bound, double bits_limit) {
+  has_law_ = false;
   if (phi_.size() == 0 || psi_.size() == 0) return std::numeric_limits<double>::infinity();
   if (problem_.settings.solver == SolverKind::printed) return solve_printed();
 
@@ -86,11 +95,18 @@ double IndividualSolver::solve(double bound) {
   if (reduced_.n_targets() == 0) return std::numeric_limits<double>::infinity();
   take_all_columns();
   fit_.solve(reduced_, subset_);
-  if (is_exact()) return settle_exact();
-  if (fit_.error() >= bound) return fit_.error();
-  lasso_.select(reduced_, problem_.settings.admm, subset_);
+  if (is_exact()) {
+    settle_exact();
+    // Ranked by its description, far below what any other individual reaches.
+    if (law_.exact && law_.bits <= bits_limit) return 1e-18 * law_.bits;
+  } else if (fit_.error() >= bound) {
+    return fit_.error();
+  }
+  const admm::Info info = lasso_.select(reduced_, problem_.settings.admm, subset_);
+  n_unconverged_ += info.status != admm::Status::converged;
   fit_.solve(reduced_, subset_);
-  return error_on_both_scales(score_subset()) / freedom();
+  // Many terms reach rounding level by accident; they rank with the others, above all laws.
+  return std::max(error_on_both_scales(score_subset()) / freedom(), kInexact);
 }
 
 // The error is corrected for the number of terms as generalised cross-validation does, twice: each
@@ -110,11 +126,9 @@ double IndividualSolver::error_on_both_scales(const Law& law) const {
 }
 
 void IndividualSolver::collect(const Archive& archive, std::vector<Law>& laws) {
-  if (exact_ || problem_.settings.solver == SolverKind::printed) {
-    if (archive.would_take(law_.complexity, law_.exact ? 0.0 : law_.rmse)) laws.push_back(law_);
-  } else {
-    collect_path(archive, laws);
-  }
+  if (has_law_ && archive.would_take(law_)) laws.push_back(law_);
+  const bool printed = problem_.settings.solver == SolverKind::printed;
+  if (!printed && !(has_law_ && law_.exact)) collect_path(archive, laws);
 }
 
 void IndividualSolver::reduce() {
@@ -171,23 +185,23 @@ void IndividualSolver::eliminate_while_exact() {
   }
 }
 
-// An exact individual is ranked by its description, far below what any inexact one reaches.
-double IndividualSolver::settle_exact() {
+// The law of an individual that reaches rounding level, and whether it counts as exact.
+void IndividualSolver::settle_exact() {
   eliminate_while_exact();
   law_ = score_subset();
   add_terms(law_);
   law_.bits = description_length(law_, tolerances());
-  law_.exact = law_.bits < kBitsPerRow * static_cast<double>(problem_.x.n_rows()) &&
+  const double rows = static_cast<double>(problem_.x.n_rows());
+  law_.exact = law_.bits < std::min(kBitsPerRow * rows, kMostBits) &&
                law_.rmse < kExactOnTarget * scale_.spread();
-  exact_ = true;
-  return law_.exact ? 1e-18 * law_.bits : error_on_both_scales(law_);
+  has_law_ = true;
 }
 
 // The nested laws from the lasso's support down to a single term.
 void IndividualSolver::collect_path(const Archive& archive, std::vector<Law>& laws) {
   while (true) {
     Law law = score_subset();
-    if (archive.would_take(law.complexity, law.rmse)) {
+    if (archive.would_take(law)) {
       add_terms(law);
       laws.push_back(std::move(law));
     }
@@ -258,7 +272,9 @@ double IndividualSolver::solve_printed() {
   for (int j = 0; j < n_phi; ++j) a.col(j) = Eigen::Map<const Vector>(phi_.values(j), stride);
   for (int k = 0; k < psi_.size(); ++k)
     a.col(n_phi + k) = -Eigen::Map<const Vector>(psi_.values(k), stride);
-  admm::solve_printed(a.transpose() * a, problem_.settings.admm, workspace_);
+  const admm::Info info =
+      admm::solve_printed(a.transpose() * a, problem_.settings.admm, workspace_);
+  n_unconverged_ += info.status != admm::Status::converged;
   const Vector& w = workspace_.w;
 
   law_ = Law{};
@@ -267,11 +283,13 @@ double IndividualSolver::solve_printed() {
     add_to_prediction(j, w(j));
     law_.alpha.push_back(w(j));
     law_.phi.push_back(phi_.basis(j));
-    law_.complexity += phi_.cost(j) + kTerm;
+    law_.complexity += is_constant(phi_.basis(j), problem_.table) ? kConstantTerm
+                                                                  : phi_.cost(j) + kTerm;
   }
   for (int k = 0; k < psi_.size(); ++k) add_target(law_, k, w(n_phi + k));
   law_.transformed_error = (a * w).norm() / std::sqrt(static_cast<double>(problem_.x.n_rows()));
   finish_score(law_);
+  has_law_ = true;
   return std::isfinite(law_.transformed_error) ? law_.transformed_error
                                                : std::numeric_limits<double>::infinity();
 }

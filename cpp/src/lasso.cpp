@@ -10,6 +10,16 @@ void ConstrainedLasso::resize(Index max_columns, Index max_targets) {
   targets_.setZero(n, max_targets);
 }
 
+void ConstrainedLasso::start_from(const Reduced& problem, const double* z, const double* u) {
+  workspace_.resize(gram_.rows(), problem.n_targets());
+  workspace_.z.setZero();
+  workspace_.u.setZero();
+  for (Index j = 1; j < problem.n_columns(); ++j) {
+    workspace_.z(j - 1) = z[problem.member(j)];
+    workspace_.u(j - 1) = u[problem.member(j)];
+  }
+}
+
 admm::Info ConstrainedLasso::select(const Reduced& problem, const admm::Settings& settings,
                                     std::vector<Index>& subset, bool warm) {
   form_gram(problem);

@@ -9,6 +9,7 @@
 namespace gsr {
 namespace {
 
+constexpr std::size_t kKeptTargets = 32;
 constexpr std::size_t kKeptBytes = std::size_t{1} << 20;
 // A law for y^2 or ln|y| leaves the sign of y open. The nearest solution flatters a poor one, so it
 // must explain the transformed target this well.
@@ -65,6 +66,7 @@ TargetScale::TargetScale(const Dataset& y, const Table& table) : y_(y), table_(t
 const TargetScale::Info& TargetScale::info(const Basis& psi) {
   const auto found = infos_.find(psi);
   if (found != infos_.end()) return found->second;
+  if (infos_.size() >= kKeptTargets) infos_.clear();
   return infos_.emplace(psi, make_info(psi)).first->second;
 }
 

@@ -1,6 +1,7 @@
 #include "gsr/library.hpp"
 
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -70,7 +71,7 @@ Transformation inverse() {
   t.name = "inverse";
   t.text = "1/{}";
   t.sympy = t.inverse_sympy = "1/{}";
-  t.code = "1.0/{}";
+  t.code = "1.0/({})";
   t.domain = "t != 0";
   t.homogeneous = true;
   t.value = t.inverse = each([](double x) { return 1.0 / x; });
@@ -83,7 +84,7 @@ Transformation square() {
   t.name = "square";
   t.text = "{}^2";
   t.sympy = "{}**2";
-  t.code = "{}*{}";
+  t.code = "({})*({})";
   t.inverse_sympy = "sqrt({})";
   t.domain = "any t";
   t.family = Family::polynomial;
@@ -100,7 +101,7 @@ Transformation cube() {
   t.name = "cube";
   t.text = "{}^3";
   t.sympy = "{}**3";
-  t.code = "{}*{}*{}";
+  t.code = "({})*({})*({})";
   t.inverse_sympy = "real_root({}, 3)";
   t.domain = "any t";
   t.family = Family::polynomial;
@@ -195,7 +196,8 @@ Transformation exp_neg() {
   Transformation t;
   t.name = "exp_neg";
   t.text = "exp(-{})";
-  t.sympy = t.code = "exp(-{})";
+  t.sympy = "exp(-{})";
+  t.code = "exp(-({}))";
   t.inverse_sympy = "-log({})";
   t.domain = "any t";
   t.value = exp_negative;
@@ -209,7 +211,8 @@ Transformation ln() {
   Transformation t;
   t.name = "ln";
   t.text = "ln({})";
-  t.sympy = t.code = "log({})";
+  t.sympy = "log({})";
+  t.code = "log(fabs({}))";
   t.inverse_sympy = "exp({})";
   t.domain = "t != 0";
   t.value = vm().log;
@@ -266,7 +269,9 @@ std::vector<int> Table::trigonometric() const {
 }
 
 std::vector<int> Table::all() const {
-  return with_family([](Family) { return true; });
+  std::vector<int> codes(entries_.size());
+  std::iota(codes.begin(), codes.end(), 0);
+  return codes;
 }
 
 }  // namespace gsr

@@ -1,5 +1,7 @@
 #include "gsr/vector_math.hpp"
 
+#include <cstdlib>
+
 #ifdef __AVX2__
 #define GSR_LANES 4
 #else
@@ -12,7 +14,9 @@ namespace {
 
 bool use_v4() {
 #ifdef GSR_HAS_V4
+  // GSR_NO_AVX512 is for testing the AVX2 functions where both exist.
   static const bool supported =
+      std::getenv("GSR_NO_AVX512") == nullptr &&
       __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512cd");

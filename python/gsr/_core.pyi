@@ -102,14 +102,17 @@ class _Printed(_Infos):
 class _WellPosed(_Infos):
     alpha: _Array
     beta: _Array
-    penalised: _Array
+    z: _Array
+    u: _Array
     error: list[float]
 
 # Batches are (problems, columns, rows).
 def admm_printed(
     x: npt.ArrayLike, y: npt.ArrayLike, settings: AdmmSettings, start: npt.ArrayLike | None = None
 ) -> _Printed: ...
-def admm_well_posed(x: npt.ArrayLike, y: npt.ArrayLike, settings: AdmmSettings) -> _WellPosed: ...
+def admm_well_posed(
+    x: npt.ArrayLike, y: npt.ArrayLike, settings: AdmmSettings, start: npt.ArrayLike | None = None
+) -> _WellPosed: ...
 
 # ---- evolution -------------------------------------------------------------------------------
 
@@ -199,6 +202,8 @@ class Evolution:
     def status(self) -> _SearchStatus: ...
     @property
     def best_rmse(self) -> float: ...
+    @property
+    def n_unconverged(self) -> int: ...
 
 # ---- timings ---------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import signal
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
@@ -28,6 +29,8 @@ __all__ = ["Row", "list_problems", "run", "tables", "write_json"]
 #: Test RMSE, relative to the spread of y, below which an unproved law is an approximation.
 APPROXIMATE_AT = 1e-6
 WARM_UP_SECONDS = 0.2
+#: Seconds between writes of the JSON file, so that a killed run leaves what it had.
+SAVE_EVERY = 10.0
 
 
 @dataclass(frozen=True)
@@ -82,10 +85,14 @@ def run(
     options = {"preset": preset, "max_time": max_time, **(estimator_options or {})}
     tasks = [_Task(each, seed, options) for each in problems for seed in range(runs)]
     done: dict[tuple[str, int], Row] = {}
+    save_at = time.monotonic() + SAVE_EVERY
     with _progress(len(tasks), progress) as advance, suppress(KeyboardInterrupt):
         for row in _sequential(tasks) if jobs == 1 else _parallel(tasks, jobs):
             done[row.problem, row.seed] = row
             advance(row)
+            if json_path is not None and time.monotonic() > save_at:
+                write_json(list(done.values()), json_path)
+                save_at = time.monotonic() + SAVE_EVERY
     keys = [(task.problem.name, task.seed) for task in tasks]
     rows = [done[key] for key in keys if key in done]
     if json_path is not None:
@@ -158,12 +165,14 @@ def _estimator(task: _Task) -> Any:
 def _one_run(task: _Task) -> Row:
     row = _blank(task)
     try:
-        X, y = task.problem.train(task.seed)
-        model = _estimator(task)
-        start = time.perf_counter()
-        model.fit(X, y)
-        row = replace(row, seconds=time.perf_counter() - start)
-        return _judged(row, model, task)
+        with warnings.catch_warnings():  # a row says what is to be said
+            warnings.simplefilter("ignore")
+            X, y = task.problem.train(task.seed)
+            model = _estimator(task)
+            start = time.perf_counter()
+            model.fit(X, y)
+            row = replace(row, seconds=time.perf_counter() - start)
+            return _judged(row, model, task)
     except Exception as error:
         return replace(row, error=_message(error))
 

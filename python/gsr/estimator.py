@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -69,6 +70,13 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Basis functions that a mutation replaces (3).
     sublibraries : bool, optional
         Cycle through polynomial, trigonometric and all transformations.
+    cycle_full, cycle_polynomial, cycle_trigonometric : int, optional
+        Generations (15, 25, 35) that a cycle gives to all, polynomial and trigonometric
+        transformations of the features.
+    late_after, late_stage : int, optional
+        After so many generations (1500) each of the three takes this many (500).
+    target_stage : int, optional
+        Generations (10) given in turn to polynomial and all transformations of the target.
     epsilon, relax_factor, relax_interval : optional
         Error threshold (1e-6), by how much (sqrt 10) and how often (every 1500 generations) it is
         relaxed.
@@ -84,8 +92,12 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     status_ : str
         Why the search ended: ``exact``, ``threshold``, ``max_generations``, ``max_time`` or
         ``interrupted``.
+    best_index_ : int
+        Where `equation_` is on the front.
     n_generations_, n_evaluations_ : int
         Work done.
+    n_unconverged_ : int
+        Individuals whose coefficients ADMM did not settle within its iterations.
     fit_time_ : float
         Seconds of the search.
     n_features_in_, feature_names_in_
@@ -127,6 +139,12 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         p_mutation: float | None = None,
         n_mutated: int | None = None,
         sublibraries: bool | None = None,
+        cycle_full: int | None = None,
+        cycle_polynomial: int | None = None,
+        cycle_trigonometric: int | None = None,
+        late_after: int | None = None,
+        late_stage: int | None = None,
+        target_stage: int | None = None,
         epsilon: float | None = None,
         relax_factor: float | None = None,
         relax_interval: int | None = None,
@@ -159,6 +177,12 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.p_mutation = p_mutation
         self.n_mutated = n_mutated
         self.sublibraries = sublibraries
+        self.cycle_full = cycle_full
+        self.cycle_polynomial = cycle_polynomial
+        self.cycle_trigonometric = cycle_trigonometric
+        self.late_after = late_after
+        self.late_stage = late_stage
+        self.target_stage = target_stage
         self.epsilon = epsilon
         self.relax_factor = relax_factor
         self.relax_interval = relax_interval
@@ -197,6 +221,7 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.fit_time_ = time.perf_counter() - start
         self.n_generations_ = evolution.generation + 1
         self.n_evaluations_ = evolution.evaluations
+        self.n_unconverged_ = evolution.n_unconverged
 
         def equation(law: Any) -> Equation:
             return Equation.from_data(
@@ -281,6 +306,36 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         table = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False)
         validation.check_finite(table, [f"X, column {name}," for name in self._names])
         return self.equation_.predict(table)
+
+    def score(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination R2 of the predictions.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Features.
+        y : array of shape (n_samples,)
+            True targets.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        GSRError
+            If the law has no solution for some rows; the message names the first.
+        """
+        prediction = self.predict(X)
+        missing = ~np.isfinite(prediction)
+        if missing.any():
+            raise GSRError(
+                f"no score: {int(missing.sum())} of {len(prediction)} rows have no prediction, "
+                f"the first is row {int(np.argmax(missing))}"
+            )
+        return float(r2_score(y, prediction, sample_weight=sample_weight))
 
     def sympy(self) -> Any:
         """Return the law as a SymPy equation of g(y) and f(x)."""

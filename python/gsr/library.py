@@ -47,6 +47,8 @@ class Library:
         self.entries: tuple[Entry, ...] = entries if "one" in entries else ("one", *entries)
         self.names = tuple(e if isinstance(e, str) else e.name for e in self.entries)
         self.name = name
+        if len(self.names) == 1:
+            raise GSRError("a library of 'one' alone has no functions to build a law from")
         twice = sorted({n for n in self.names if self.names.count(n) > 1})
         if twice:
             raise GSRError(f"a library holds each transformation once, but {twice[0]!r} is twice")

@@ -82,6 +82,12 @@ SEARCH_OPTIONS: dict[str, Range | Choice] = {
     "p_mutation": _PROBABILITY,
     "n_mutated": _COUNT,
     "sublibraries": _FLAG,
+    "cycle_full": _COUNT,
+    "cycle_polynomial": _COUNT,
+    "cycle_trigonometric": _COUNT,
+    "late_after": Range(int, 0),
+    "late_stage": _COUNT,
+    "target_stage": _COUNT,
     "epsilon": Range(float, 0.0),
     "relax_factor": Range(float, 1.0),
     "relax_interval": Range(int, 0),
@@ -139,10 +145,14 @@ def _check_together(s: Any) -> None:
     for low, high in (
         ("min_factors", "max_factors"),
         ("min_multiplicity", "max_multiplicity"),
-        ("n_survivors", "population_size"),
     ):
         if getattr(s, low) > getattr(s, high):
             raise GSRError(f"{low}={getattr(s, low)} is larger than {high}={getattr(s, high)}")
+    if s.n_survivors >= s.population_size:
+        raise GSRError(
+            f"n_survivors={s.n_survivors} must be smaller than "
+            f"population_size={s.population_size}: no new individuals would be born"
+        )
     if s.p_crossover + s.p_mutation > 1.0:
         raise GSRError(
             f"p_crossover={s.p_crossover:g} and p_mutation={s.p_mutation:g} add up to more than 1"

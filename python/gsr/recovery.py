@@ -26,8 +26,9 @@ from gsr.suites import Problem
 EXTRA_POINTS = 20
 REDRAWS = 50
 SAME_AT = mpmath.mpf("1e-60")
-FIT_TOLERANCE = 1e-4
-LEFTOVER_TOLERANCE = 1e-6
+#: How far fitted coefficients may be from the exact ones, relatively.
+FIT_TOLERANCE = 1e-7
+LEFTOVER_TOLERANCE = 1e-9
 
 _PRECISION = threading.Lock()  # mpmath has one precision for all threads
 

@@ -105,10 +105,9 @@ def usable_target_library(library: Library, y: Array, name: str, *, quiet: bool 
             DomainWarning,
             stacklevel=4,
         )
-    usable = Library(kept, name=library.name)
-    if len(usable) == 1:
+    if kept == ["one"]:
         raise GSRError(f"no transformation of target_library {library.names} is defined on {name}")
-    return usable if len(kept) < len(library) else library
+    return Library(kept, name=library.name) if len(kept) < len(library) else library
 
 
 def _first_undefined(library: Library, code: int, x: Array) -> int | None:

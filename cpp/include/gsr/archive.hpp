@@ -9,13 +9,13 @@ namespace gsr {
 
 class Archive {
  public:
-  // Keeps the law unless one that is no more complex has no larger error.
+  // Keeps the law unless one that is no more complex has no larger error. Of exact laws, whose
+  // errors are rounding, the one of the shortest description stays.
   bool offer(const Law& law);
-  // Whether a law of this complexity and error could enter.
-  bool would_take(int complexity, double rmse) const;
+  bool would_take(const Law& law) const;
 
   const std::vector<Law>& front() const { return front_; }  // by complexity, ascending
-  // The exact law of the shortest description, or nullptr.
+  // The exact law, or nullptr.
   const Law* best_exact() const;
   double best_rmse() const;
 

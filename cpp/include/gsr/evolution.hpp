@@ -26,7 +26,7 @@ class Evolution {
   Status status() const { return status_; }
   const Archive& archive() const { return archive_; }
   const Problem& problem() const { return *problem_; }
-  const std::vector<Individual>& population() const { return population_; }
+  long n_unconverged() const;  // ADMM solves that hit their limit
   // The error threshold at the current generation.
   double epsilon() const;
 

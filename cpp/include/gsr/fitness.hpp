@@ -36,7 +36,9 @@ struct Individual {
 // data, constant, or equal up to a factor to one already in the set are refused.
 class BasisSet {
  public:
-  BasisSet(const Dataset& data, const Table& table, int n_v, int capacity, std::size_t max_bytes);
+  // The constant is refused unless `with_constant`: it is in every well-posed model anyway.
+  BasisSet(const Dataset& data, const Table& table, int n_v, int capacity, bool with_constant,
+           std::size_t max_bytes);
 
   void clear() { size_ = 0; }
   bool add(const Basis& basis);
@@ -55,6 +57,7 @@ class BasisSet {
   const Table& table_;
   int n_v_;
   int capacity_;
+  bool with_constant_;
   int size_ = 0;
   Columns values_;
   Buffer weights_;  // a fixed direction: equal columns have equal projections on it
@@ -70,16 +73,18 @@ class IndividualSolver {
 
   BasisSet& phi() { return phi_; }
   BasisSet& psi() { return psi_; }
+  long n_unconverged() const { return n_unconverged_; }  // ADMM solves that hit their limit
 
   // Solves the individual whose basis functions are in phi() and psi() and returns its fitness. One
-  // whose error cannot fall below `bound` is not solved further: it would not survive.
-  double solve(double bound);
+  // whose error cannot fall below `bound` is not solved further: it would not survive. An exact law
+  // of at most `bits_limit` bits ranks before everything else.
+  double solve(double bound, double bits_limit);
   // Appends the laws of the individual solved last that the archive would take.
   void collect(const Archive& archive, std::vector<Law>& laws);
 
  private:
   double solve_printed();
-  double settle_exact();
+  void settle_exact();
   double error_on_both_scales(const Law& law) const;
   double freedom() const;
   void reduce();
@@ -108,7 +113,8 @@ class IndividualSolver {
   ConstrainedLasso lasso_;
   admm::Workspace workspace_;  // of the printed solver
   Law law_;                    // of an individual that is exact, or was solved as printed
-  bool exact_ = false;
+  bool has_law_ = false;
+  long n_unconverged_ = 0;
   Buffer ones_, prediction_;
   double lead_ = 1.0;  // what the law scored last was divided by
 };

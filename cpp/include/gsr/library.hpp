@@ -18,7 +18,7 @@ struct Transformation {
   std::string name;
   std::string text;           // "{}" stands for the argument in this and the next four
   std::string sympy;
-  std::string code;           // C and NumPy source share this form
+  std::string code;           // C source
   std::string inverse_sympy;  // empty: no closed form
   std::string domain;         // condition on the argument t, as text: "t >= 0"
   Family family = Family::other;
