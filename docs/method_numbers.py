@@ -89,16 +89,23 @@ def printed(one: Individual, **changes: float) -> dict:
     return _solve(_core.admm_printed, _core.AdmmSettings.printed(), one, changes)
 
 
-def well_posed(one: Individual, **changes: float) -> dict:
-    """Solve one individual by the well-posed form."""
-    return _solve(_core.admm_well_posed, _core.AdmmSettings.well_posed(), one, changes)
+def well_posed(one: Individual, start: np.ndarray | None = None, **changes: float) -> dict:
+    """Solve one individual by the well-posed form, from z and u of an earlier solve if given."""
+    settings = _core.AdmmSettings.well_posed()
+    return _solve(_core.admm_well_posed, settings, one, changes, start)
 
 
-def _solve(solver: Callable, settings: object, one: Individual, changes: dict) -> dict:
+def _solve(
+    solver: Callable,
+    settings: object,
+    one: Individual,
+    changes: dict,
+    start: np.ndarray | None = None,
+) -> dict:
     for name, value in changes.items():
         setattr(settings, name, value)
     found = solver(
-        np.ascontiguousarray(one.X.T)[None], np.ascontiguousarray(one.Y.T)[None], settings
+        np.ascontiguousarray(one.X.T)[None], np.ascontiguousarray(one.Y.T)[None], settings, start
     )
     return {key: value[0] for key, value in found.items()}
 
@@ -153,6 +160,12 @@ def as_printed(batch: list[Individual]) -> None:
     print(f"Algorithm 1 as printed, {len(batch)} random individuals")
     say("lambda, rho, threshold lambda / rho", s.lam, s.rho, s.lam / s.rho)
     first = [printed(one, max_iterations=1) for one in batch]
+    broken = [r["status"] == "degenerate" for r in first]
+    say("degenerate: the inverse breaks down in doubles, left out below", share(broken))
+    sizes = [float(np.linalg.norm(_signed(one), axis=0).max()) for one in batch]
+    say("    largest column of those", *(v for v, b in zip(sizes, broken, strict=True) if b))
+    batch = [one for one, b in zip(batch, broken, strict=True) if not b]
+    first = [r for r, b in zip(first, broken, strict=True) if not b]
     say("z = 0 after the first iteration", share([not r["z"].any() for r in first]))
     for limit in (2000, 5000):
         found = [printed(one, max_iterations=limit) for one in batch]
@@ -247,6 +260,12 @@ def default_solver(batch: list[Individual]) -> None:
     found = [well_posed(one) for one in batch]
     say("converged", share([r["status"] == "converged" for r in found]))
     say("iterations:", quantiles([r["iterations"] for r in found]))
+    again = [_warm(one, r) for one, r in zip(batch, found, strict=True)]
+    done = [r["status"] == "converged" for r in found]
+    say(
+        "warm start from z and u of the converged, iterations:",
+        quantiles([k for k, d in zip(again, done, strict=True) if d]),
+    )
     plain = [well_posed(one, relaxation=1.0) for one in batch]
     say("iterations without over-relaxation:", quantiles([r["iterations"] for r in plain]))
     norms = [
@@ -254,6 +273,11 @@ def default_solver(batch: list[Individual]) -> None:
         for one, r in zip(batch, found, strict=True)
     ]
     say("largest difference of ||Y_c beta|| from 1", max(abs(n - 1) for n in norms))
+
+
+def _warm(one: Individual, end: dict) -> int:
+    start = np.stack([end["z"], end["u"]])[None]
+    return well_posed(one, start=start)["iterations"]
 
 
 def against_others(batch: list[Individual]) -> None:

@@ -136,7 +136,11 @@ def _share(field: str) -> Callable[[str, list[Row]], Figure]:
 
 def _over(field: str, middle: Callable[[list[float]], float]) -> Callable[[str, list[Row]], Figure]:
     def figure(_: str, runs: list[Row]) -> Figure:
-        values = [getattr(row, field) for row in runs if math.isfinite(getattr(row, field))]
+        values = [getattr(row, field) for row in runs]
+        if field == "seconds":  # a run that raised took no time worth a mean
+            values = [value for value in values if math.isfinite(value)]
+        else:  # a prediction that failed is no prediction, and must not improve the mean
+            values = [value if math.isfinite(value) else math.inf for value in values]
         return middle(values) if values else None
 
     return figure
@@ -182,7 +186,7 @@ def _caption(chosen: dict[str, list[Row]]) -> str:
     rows = [row for runs in chosen.values() for row in runs]
     lost = sum(not math.isfinite(row.rmse_test) for row in rows)
     text = f"Bold: ours, {len(rows)} runs. Others: as printed in the paper."
-    return text + (f" {lost} runs without a finite RMSE are left out of it." if lost else "")
+    return text + (f" {lost} runs failed: no finite RMSE." if lost else "")
 
 
 def list_problems(problems: Iterable[Problem] = PROBLEMS) -> Table:
