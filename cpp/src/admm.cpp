@@ -1,5 +1,6 @@
 #include "gsr/admm.hpp"
 
+#include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
@@ -12,9 +13,17 @@ double soft_threshold(double a, double kappa) {
   return a > kappa ? a - kappa : (a < -kappa ? a + kappa : 0.0);
 }
 
-// (scale G + rho I)^{-1} by sweeping one pivot after the other; positive definite, so in order.
-void invert_shifted(const Eigen::Ref<const Matrix>& gram, double scale, double rho, Matrix& a) {
-  a = scale * gram;
+// (2 A'A + rho I)^{-1}. Columns as they come may differ by many orders of magnitude.
+void invert_printed(const Eigen::Ref<const Matrix>& gram, double rho, Matrix& inverse) {
+  Matrix shifted = 2.0 * gram;
+  shifted.diagonal().array() += rho;
+  inverse.setIdentity();
+  Eigen::LLT<Matrix>(shifted).solveInPlace(inverse);
+}
+
+// (X'X + rho I)^{-1} by sweeping one pivot after the other: with unit columns none is below rho.
+void invert_well_posed(const Eigen::Ref<const Matrix>& gram, double rho, Matrix& a) {
+  a = gram;
   a.diagonal().array() += rho;
   const Index n = a.rows();
   for (Index k = 0; k < n; ++k) {
@@ -149,7 +158,7 @@ void Workspace::resize(Index n_features, Index n_targets) {
 Info solve_printed(const Eigen::Ref<const Matrix>& gram, const Settings& settings, Workspace& s,
                    bool warm) {
   s.resize(gram.rows(), 0);
-  invert_shifted(gram, 2.0, settings.rho, s.inverse);
+  invert_printed(gram, settings.rho, s.inverse);
   if (!warm) {
     s.w.setConstant(1.0 / std::sqrt(static_cast<double>(s.n)));
     s.z.setOnes();
@@ -167,7 +176,7 @@ Info solve_printed(const Eigen::Ref<const Matrix>& gram, const Settings& setting
 Info solve_well_posed(const Eigen::Ref<const Matrix>& gram, const Eigen::Ref<const Matrix>& cross,
                       const Settings& settings, Workspace& s, bool warm) {
   s.resize(gram.rows(), cross.cols());
-  invert_shifted(gram, 1.0, settings.rho, s.inverse);
+  invert_well_posed(gram, settings.rho, s.inverse);
   if (s.p > 1) prepare_target_step(cross, s);
   if (!warm) {
     s.w.setZero();

@@ -8,8 +8,6 @@
 
 namespace gsr::small_blas {
 
-#if defined(__GNUC__) || defined(__clang__)
-
 static_assert(kPad % 4 == 0);
 typedef double V __attribute__((vector_size(32)));
 
@@ -83,24 +81,5 @@ inline void subtract(const double* q, Index stride, Index k, const double* s, do
     for (Index i = 0; i < stride; i += 4) store(v + i, load(v + i) - load(a + i) * sa);
   }
 }
-
-#else
-
-inline double dot(const double* a, const double* b, Index n) {
-  double total = 0.0;
-  for (Index i = 0; i < n; ++i) total += a[i] * b[i];
-  return total;
-}
-
-inline void dots(const double* q, Index stride, Index k, const double* v, double* out) {
-  for (Index j = 0; j < k; ++j) out[j] = dot(q + j * stride, v, stride);
-}
-
-inline void subtract(const double* q, Index stride, Index k, const double* s, double* v) {
-  for (Index j = 0; j < k; ++j)
-    for (Index i = 0; i < stride; ++i) v[i] -= s[j] * q[j * stride + i];
-}
-
-#endif
 
 }  // namespace gsr::small_blas

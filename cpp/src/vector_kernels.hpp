@@ -1,6 +1,6 @@
 // Elementary functions on vectors of doubles, written once in the compiler's vector types and
-// compiled once per instruction set (vector_math_*.cpp). Everything is local to the including file:
-// code for one instruction set must not be merged with that for another.
+// compiled once per instruction set (vector_math.cpp, v4/vector_math_v4.cpp). Everything is local to
+// the including file: code for one instruction set must not be merged with that for another.
 //
 // Each function is within about 2 ulp; methods and constants of sin, cos and log are those of
 // FreeBSD's msun (reduction by pieces of pi/2, log by s = f / (2 + f)), the polynomial of exp is a

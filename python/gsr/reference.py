@@ -109,7 +109,7 @@ class WellPosed:
         Of the constant and of each column of X; 0 outside the support.
     beta : array
         Of each column of Y, with ||Y beta|| = 1 for centred Y.
-    penalised : array
+    z : array
         The lasso's coefficients of the columns of X, as scaled there.
     error : float
         Norm of the residual.
@@ -117,7 +117,7 @@ class WellPosed:
 
     alpha: Array
     beta: Array
-    penalised: Array
+    z: Array
     error: float
     status: str
     iterations: int

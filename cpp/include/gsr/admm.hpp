@@ -34,7 +34,7 @@ struct Info {
   double change = 0.0;  // ||w_k - w_{k-1}|| at the end
 };
 
-// Vectors of the iteration; the start of the next solve unless `cold`. Sized once.
+// Vectors of the iteration; the start of the next solve if that is `warm`. Sized once.
 struct Workspace {
   Matrix inverse;  // (2 A'A + rho I)^{-1}, or (X'X + rho I)^{-1}
   Vector w, z, u, previous, right;

@@ -1,5 +1,5 @@
 // Elementary functions over arrays. A value depends on its argument alone, never on its position
-// in the array or on the array's length: tails are padded to a full vector.
+// in the array or on the array's length: every element goes through a full vector.
 #pragma once
 
 #include <cstddef>
