@@ -2,9 +2,10 @@
 // compiled once per instruction set (vector_math.cpp, v4/vector_math_v4.cpp). Everything is local to
 // the including file: code for one instruction set must not be merged with that for another.
 //
-// Each function is within about 2 ulp; methods and constants of sin, cos and log are those of
-// FreeBSD's msun (reduction by pieces of pi/2, log by s = f / (2 + f)), the polynomial of exp is a
-// Chebyshev fit of (e^r - 1 - r) / r^2 on |r| <= ln(2) / 2.
+// Each function is within about 2 ulp. Methods are those of FreeBSD's msun (reduction by pieces of
+// pi/2, log by s = f / (2 + f)), and so are the polynomials of sin and cos; those of exp and log are
+// Chebyshev fits of (e^r - 1 - r) / r^2 on |r| <= ln(2) / 2 and of (2 artanh(s) / s - 2) / s^2 on
+// |s| <= 0.2.
 #pragma once
 
 #include <cmath>
@@ -84,29 +85,45 @@ struct Exp {
   }
 };
 
+// |x| = 2^k m with m around 1; k is -inf for 0 and inf for inf, where the rest of log needs no care.
+struct Split {
+  D k, m;
+};
+
+#ifdef __AVX512F__
+Split split(D x) {
+  const D m = _mm512_getmant_pd(x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_zero);
+  return {_mm512_getexp_pd(x) - _mm512_getexp_pd(m), m};
+}
+#else
+Split split(D x) {
+  const D size = absolute(x);
+  const I tiny = size < 0x1.0p-1022;
+  const D scaled = tiny ? size * 0x1.0p54 : size;
+  const I exponent = (bits(scaled) - INT64_C(0x3fe6a09e667f3bcd)) >> 52;  // m >= sqrt(1/2)
+  D k = from_bits(exponent + bits(all(kRound))) - kRound;
+  k = tiny ? k - 54.0 : k;
+  k = size == 0.0 ? all(-INFINITY) : k;
+  k = size < INFINITY ? k : size;  // infinity and NaN
+  return {k, from_bits(bits(scaled) - (exponent << 52))};
+}
+#endif
+
 struct Log {
   static D apply(D x) {
-    D size = absolute(x);
-    const I tiny = size < 0x1.0p-1022;
-    const D scaled = tiny ? size * 0x1.0p54 : size;
-    // m in [sqrt(1/2), sqrt(2)), size = 2^k m.
-    const I raised = bits(scaled) - INT64_C(0x3fe6a09e667f3bcd);
-    const I exponent = raised >> 52;
-    const D m = from_bits(bits(scaled) - (exponent << 52));
-    D k = from_bits(exponent + bits(all(kRound))) - kRound;
-    k = tiny ? k - 54.0 : k;
-
-    const D f = m - 1.0;
+    const Split part = split(x);
+    const D f = part.m - 1.0;
     const D s = f / (2.0 + f);
     const D z = s * s;
     const D w = z * z;
-    const D t1 = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
-    const D t2 = z * (6.666666666666735130e-01 +
-                      w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
+    const D t1 = w * (0.39999999999335556 +
+                      w * (0.22222182776674482 + w * 0.15283703752403147));
+    const D t2 = z * (0.6666666666666694 +
+                      w * (0.2857142883604555 +
+                           w * (0.18184610246294064 + w * 0.1511848710872457)));
     const D half_square = 0.5 * f * f;
-    D result = k * kLn2High - ((half_square - (s * (half_square + (t1 + t2)) + k * kLn2Low)) - f);
-    result = size == 0.0 ? all(-INFINITY) : result;
-    return size < INFINITY ? result : size;  // infinity and NaN
+    const D low = s * (half_square + (t1 + t2)) + part.k * kLn2Low;
+    return part.k * kLn2High - ((half_square - low) - f);
   }
 };
 
@@ -201,8 +218,12 @@ void map(const double* x, double* out, std::size_t n) {
 }
 
 bool within_reach(const double* x, std::size_t n) {
+  I beyond{};
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) beyond |= ~(absolute(load(x + i)) <= kLargest);
   bool ok = true;
-  for (std::size_t i = 0; i < n; ++i) ok &= std::fabs(x[i]) <= kLargest;
+  for (std::size_t k = 0; k < kLanes; ++k) ok &= beyond[k] == 0;
+  for (; i < n; ++i) ok &= std::fabs(x[i]) <= kLargest;
   return ok;
 }
 
