@@ -1,9 +1,12 @@
 """The documentation against the code: its code blocks run, and what its tables name exists."""
 
+import doctest
 import re
 from pathlib import Path
 
 import pytest
+
+import gsr.estimator
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -26,6 +29,12 @@ def test_code_blocks_run(page):
     namespace = {"__name__": page.stem}
     for line, code in blocks(page):
         exec(compile("\n" * line + code, str(page), "exec"), namespace)
+
+
+def test_examples_of_the_estimator_give_what_they_say():
+    found = doctest.testmod(gsr.estimator)
+    assert found.attempted > 0
+    assert found.failed == 0
 
 
 def test_readme_has_examples():

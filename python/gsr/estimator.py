@@ -108,7 +108,8 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     >>> import numpy as np
     >>> from gsr import GSRRegressor
     >>> x = np.linspace(1, 4, 20)[:, None]
-    >>> print(GSRRegressor(random_state=0).fit(x, np.sqrt(x[:, 0])).equation_)
+    >>> model = GSRRegressor(library="table2", random_state=0)
+    >>> print(model.fit(x, np.sqrt(x[:, 0])).equation_)
     ln(y) = 0.5 ln(x1)
     """
 
