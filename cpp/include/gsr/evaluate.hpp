@@ -19,7 +19,6 @@ class Evaluator {
   // Writes phi(x_1..N) to `out` (padded with zeros) and tells whether all values are finite.
   bool evaluate(const Basis& basis, double* out);
 
-  std::size_t rows_kept() const { return kept_.size(); }
 
  private:
   struct Factor {
