@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -9,11 +10,11 @@ namespace gsr::bindings {
 namespace {
 
 // Values of several basis functions, one column each, over rows of X; not finite where undefined.
-py::array_t<double> evaluate_bases(const Table& table, const std::vector<IntegerMatrix>& matrices,
+py::array_t<double> evaluate_bases(const Table& table, const std::vector<NumberMatrix>& matrices,
                                    const Table2D& x) {
   const Dataset data{columns_from(x)};
   std::vector<Basis> bases;
-  for (const IntegerMatrix& matrix : matrices)
+  for (const NumberMatrix& matrix : matrices)
     bases.push_back(from_matrix(matrix, table, data.n_features()));
 
   const Index n = data.n_rows();
@@ -33,23 +34,43 @@ py::array_t<double> evaluate_bases(const Table& table, const std::vector<Integer
 
 }  // namespace
 
+py::list to_lists(const NumberMatrix& matrix) {
+  py::list rows;
+  for (const auto& entries : matrix) {
+    const bool weighted =
+        entries.size() > 1 && entries[1] == static_cast<double>(ArgumentType::weighted);
+    const std::size_t integers = weighted ? 2 + (entries.size() - 2) / 2 : entries.size();
+    py::list row;
+    for (std::size_t k = 0; k < entries.size(); ++k) {
+      if (k < integers) {
+        row.append(py::int_(static_cast<int>(entries[k])));
+      } else {
+        row.append(py::float_(entries[k]));
+      }
+    }
+    rows.append(std::move(row));
+  }
+  return rows;
+}
+
 void bind_encoding(py::module_& m) {
+  m.attr("ONE") = static_cast<int>(kOne);
   m.attr("MAX_ROWS") = kMaxRows;
   m.attr("MAX_VARIABLES") = kMaxVariables;
   m.def("evaluate_bases", &evaluate_bases, py::arg("table"), py::arg("matrices"), py::arg("x"));
   m.def(
       "canonical",
-      [](const Table& table, const IntegerMatrix& matrix, int n_features) {
+      [](const Table& table, const NumberMatrix& matrix, int n_features) {
         const Basis raw = from_matrix(matrix, table, n_features);
         const bool target = matrix[0].size() == 1;
-        const int n_v = target ? 1 : static_cast<int>(matrix[0].size()) - 2;
-        const Basis basis = canonical(raw, table, n_v);
-        return target ? to_target_matrix(basis) : to_matrix(basis);
+        const int width = static_cast<int>(matrix[0].size()) - 2;
+        const Basis basis = canonical(raw, table, target ? 1 : std::clamp(width, 1, kMaxVariables));
+        return to_lists(target ? to_target_matrix(basis) : to_matrix(basis));
       },
       py::arg("table"), py::arg("matrix"), py::arg("n_features"));
   m.def(
       "complexity",
-      [](const Table& table, const IntegerMatrix& matrix, int n_features) {
+      [](const Table& table, const NumberMatrix& matrix, int n_features) {
         return complexity(from_matrix(matrix, table, n_features), table);
       },
       py::arg("table"), py::arg("matrix"), py::arg("n_features"));

@@ -19,10 +19,9 @@ std::unique_ptr<Evolution> make_evolution(const Table2D& x, const Array& y, cons
       Problem{Dataset{columns_from(x)}, Dataset{std::move(target)}, table, target_table, settings});
 }
 
-std::vector<IntegerMatrix> matrices(const std::vector<Basis>& bases,
-                                    IntegerMatrix (*convert)(const Basis&)) {
-  std::vector<IntegerMatrix> out;
-  for (const Basis& basis : bases) out.push_back(convert(basis));
+py::list matrices(const std::vector<Basis>& bases, NumberMatrix (*convert)(const Basis&)) {
+  py::list out;
+  for (const Basis& basis : bases) out.append(to_lists(convert(basis)));
   return out;
 }
 

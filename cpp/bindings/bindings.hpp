@@ -6,6 +6,7 @@
 #include <pybind11/stl.h>
 
 #include "gsr/dataset.hpp"
+#include "gsr/encoding.hpp"
 
 namespace gsr::bindings {
 
@@ -22,6 +23,8 @@ void bind_evolution(py::module_& m);
 void bind_bench(py::module_& m);
 
 Columns columns_from(const Table2D& x);
+// A matrix as Python lists; only weights are floats.
+py::list to_lists(const NumberMatrix& matrix);
 py::array_t<double> to_array(const double* data, Index n);
 
 }  // namespace gsr::bindings

@@ -70,7 +70,7 @@ const TargetScale::Info& TargetScale::info(const Basis& psi) {
   return infos_.emplace(psi, make_info(psi)).first->second;
 }
 
-// psi' by the product rule: sum_i T_i' prod_{k != i} T_k.
+// The derivative by the product rule over factors that are chains, else by differences.
 TargetScale::Info TargetScale::make_info(const Basis& psi) const {
   const auto n = static_cast<std::size_t>(y_.n_rows());
   const double* y = y_.features[0];
@@ -79,54 +79,144 @@ TargetScale::Info TargetScale::make_info(const Basis& psi) const {
   info.values.resize(static_cast<std::size_t>(y_.features.stride()));
   evaluator.evaluate(psi, info.values.data());
   info.derivative.assign(info.values.size(), 0.0);
-  Buffer term(n), factor(n);
-  for (const Row& chosen : psi) {
-    derivative(table_[chosen.transformation], y, term.data(), n);
-    for (const Row& other : psi) {
-      if (&other == &chosen) continue;
-      table_[other.transformation].value(y, factor.data(), n);
-      for (std::size_t i = 0; i < n; ++i) term[i] *= factor[i];
-    }
-    for (std::size_t i = 0; i < n; ++i) info.derivative[i] += term[i];
-  }
+  if (!differentiate(psi, info.derivative)) differentiate_by_steps(psi, info.derivative);
+  int factors = 0;
+  for (int i = 0; i < psi.size; ++i) factors += psi.is_inner(i) ? 0 : 1;
+  if (factors == 1) info.chain = chain_of(psi, 0);
+  Buffer term(n);
   for (std::size_t i = 0; i < n; ++i) term[i] = info.derivative[i] * y[i];
   info.rounding_norm = norm(info.values) + norm(term);
   return info;
 }
 
-void TargetScale::nearest_solution(const Transformation& t, const double* f) {
-  const auto n = static_cast<std::size_t>(y_.n_rows());
-  const double* y = y_.features[0];
-  t.inverse(f, scratch_.data(), n);
-  for (std::size_t i = 0; i < n; ++i) {
-    double best = scratch_[i];
-    const auto nearest_repeat = [&](double solution) {
-      return t.period == 0.0 ? solution
-                             : solution + t.period * std::round((y[i] - solution) / t.period);
-    };
-    best = nearest_repeat(best);
-    if (!std::isnan(t.mirror)) {
-      const double other = nearest_repeat(t.mirror - scratch_[i]);
-      if (std::abs(other - y[i]) < std::abs(best - y[i])) best = other;
-    }
-    scratch_[i] = y[i] - best;
-  }
+TargetScale::Chain TargetScale::chain_of(const Basis& psi, int row) const {
+  Chain chain;
+  if (!add_link(psi, row, chain)) chain.clear();
+  return chain;
 }
 
-bool TargetScale::uses_both_branches(const Transformation& t) const {
+// Follows the one operand that is not a number.
+bool TargetScale::add_link(const Basis& psi, int i, Chain& chain) const {
+  const Row& row = psi.rows[static_cast<std::size_t>(i)];
+  Link link;
+  link.t = &table_[row.code()];
+  link.reciprocal = row.reciprocal();
+  auto weight = static_cast<std::size_t>(psi.first_weight(i));
+  int inside = 0;
+  for (const std::int16_t v : row.variables) {
+    if (v == 0) continue;
+    double factor = v < 0 ? -1.0 : 1.0;
+    if (row.argument == ArgumentType::weighted) factor = psi.weights[weight++];
+    if (std::abs(v) == kOne) {
+      if (row.argument == ArgumentType::product) continue;
+      link.shift += factor;
+      continue;
+    }
+    if (inside != 0 || (row.argument == ArgumentType::product && v < 0)) return false;
+    inside = std::abs(v);
+    link.scale = factor;
+  }
+  if (inside == 0) return false;
+  const auto n = static_cast<std::size_t>(y_.n_rows());
+  if (inside > kOne && !add_link(psi, inside - kOne - 1, chain)) return false;
+  const double* u = inside > kOne ? chain.back().value.data() : y_.features[0];
+  link.argument.resize(n);
+  link.value.resize(n);
+  for (std::size_t k = 0; k < n; ++k) link.argument[k] = link.scale * u[k] + link.shift;
+  link.t->value(link.argument.data(), link.value.data(), n);
+  if (link.reciprocal)
+    for (double& v : link.value) v = 1.0 / v;
+  chain.push_back(std::move(link));
+  return true;
+}
+
+bool TargetScale::differentiate(const Basis& psi, Buffer& out) const {
+  const auto n = static_cast<std::size_t>(y_.n_rows());
+  std::vector<Buffer> values, slopes;
+  for (int i = 0; i < psi.size; ++i) {
+    if (psi.is_inner(i)) continue;
+    const Chain chain = chain_of(psi, i);
+    if (chain.empty()) return false;
+    Buffer slope(n, 1.0), step(n);
+    for (const Link& link : chain) {
+      derivative(*link.t, link.argument.data(), step.data(), n);
+      for (std::size_t k = 0; k < n; ++k) {
+        slope[k] *= link.scale * step[k];
+        if (link.reciprocal) slope[k] *= -link.value[k] * link.value[k];
+      }
+    }
+    values.push_back(chain.back().value);
+    slopes.push_back(std::move(slope));
+  }
+  for (std::size_t chosen = 0; chosen < slopes.size(); ++chosen) {
+    for (std::size_t k = 0; k < n; ++k) {
+      double term = slopes[chosen][k];
+      for (std::size_t other = 0; other < values.size(); ++other)
+        if (other != chosen) term *= values[other][k];
+      out[k] += term;
+    }
+  }
+  return true;
+}
+
+void TargetScale::differentiate_by_steps(const Basis& psi, Buffer& out) const {
+  const auto n = static_cast<std::size_t>(y_.n_rows());
+  const auto psi_at = [&](const double* y, double* values, std::size_t) {
+    Columns column(y_.n_rows(), 1);
+    std::copy_n(y, n, column[0]);
+    const Dataset moved{std::move(column)};
+    Buffer padded_values(static_cast<std::size_t>(y_.features.stride()));
+    Evaluator(moved, table_, kKeptBytes).evaluate(psi, padded_values.data());
+    std::copy_n(padded_values.begin(), n, values);
+  };
+  central_difference(psi_at, y_.features[0], out.data(), n);
+}
+
+// Every step is undone on the branch that y itself is on.
+void TargetScale::nearest_solution(const Chain& chain, const double* f) {
+  const auto n = static_cast<std::size_t>(y_.n_rows());
+  std::copy_n(f, n, scratch_.data());
+  for (auto link = chain.rbegin(); link != chain.rend(); ++link) {
+    const Transformation& t = *link->t;
+    if (link->reciprocal)
+      for (double& v : scratch_) v = 1.0 / v;
+    t.inverse(scratch_.data(), scratch_.data(), n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const double here = link->argument[i];
+      const auto nearest_repeat = [&](double solution) {
+        return t.period == 0.0 ? solution
+                               : solution + t.period * std::round((here - solution) / t.period);
+      };
+      double best = nearest_repeat(scratch_[i]);
+      if (!std::isnan(t.mirror)) {
+        const double other = nearest_repeat(t.mirror - scratch_[i]);
+        if (std::abs(other - here) < std::abs(best - here)) best = other;
+      }
+      scratch_[i] = (best - link->shift) / link->scale;
+    }
+  }
   const double* y = y_.features[0];
-  const auto [low, high] = std::minmax_element(y, y + y_.n_rows());
-  return !std::isnan(t.mirror) && *low < 0.5 * t.mirror && 0.5 * t.mirror < *high;
+  for (std::size_t i = 0; i < n; ++i) scratch_[i] = y[i] - scratch_[i];
+}
+
+bool TargetScale::uses_both_branches(const Chain& chain) const {
+  return std::any_of(chain.begin(), chain.end(), [](const Link& link) {
+    const auto [low, high] = std::minmax_element(link.argument.begin(), link.argument.end());
+    return !std::isnan(link.t->mirror) && *low < 0.5 * link.t->mirror &&
+           0.5 * link.t->mirror < *high;
+  });
 }
 
 double TargetScale::rmse(const Law& law, const double* f) {
   const auto n = static_cast<std::size_t>(y_.n_rows());
   scratch_.assign(n, 0.0);
-  const Transformation& t = table_[law.psi[0].rows[0].transformation];
-  if (law.psi.size() == 1 && law.psi[0].size == 1 && t.inverse) {
-    if (law.transformed_error > kOpenBranch && uses_both_branches(t))
+  const Chain* chain = law.psi.size() == 1 ? &info(law.psi[0]).chain : nullptr;
+  const auto invertible = [](const Link& link) { return static_cast<bool>(link.t->inverse); };
+  if (chain != nullptr && !chain->empty() &&
+      std::all_of(chain->begin(), chain->end(), invertible)) {
+    if (law.transformed_error > kOpenBranch && uses_both_branches(*chain))
       return std::numeric_limits<double>::infinity();
-    nearest_solution(t, f);
+    nearest_solution(*chain, f);
   } else {
     Buffer slope(n, 0.0);
     for (std::size_t k = 0; k < law.psi.size(); ++k) {

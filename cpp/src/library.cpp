@@ -56,6 +56,7 @@ Transformation one() {
 Transformation identity() {
   Transformation t;
   t.name = "identity";
+  t.parity = -1;
   t.text = t.sympy = t.code = t.inverse_sympy = "{}";
   t.domain = "any t";
   t.family = Family::polynomial;
@@ -69,6 +70,7 @@ Transformation identity() {
 Transformation inverse() {
   Transformation t;
   t.name = "inverse";
+  t.parity = -1;
   t.text = "1/{}";
   t.sympy = t.inverse_sympy = "1/{}";
   t.code = "1.0/({})";
@@ -82,6 +84,7 @@ Transformation inverse() {
 Transformation square() {
   Transformation t;
   t.name = "square";
+  t.parity = 1;
   t.text = "{}^2";
   t.sympy = "{}**2";
   t.code = "({})*({})";
@@ -99,6 +102,7 @@ Transformation square() {
 Transformation cube() {
   Transformation t;
   t.name = "cube";
+  t.parity = -1;
   t.text = "{}^3";
   t.sympy = "{}**3";
   t.code = "({})*({})*({})";
@@ -128,6 +132,7 @@ Transformation sqrt() {
 Transformation cos() {
   Transformation t;
   t.name = "cos";
+  t.parity = 1;
   t.text = t.sympy = t.code = "cos({})";
   t.inverse_sympy = "acos({})";
   t.domain = "any t";
@@ -143,6 +148,7 @@ Transformation cos() {
 Transformation sin() {
   Transformation t;
   t.name = "sin";
+  t.parity = -1;
   t.text = t.sympy = t.code = "sin({})";
   t.inverse_sympy = "asin({})";
   t.domain = "any t";
@@ -158,6 +164,7 @@ Transformation sin() {
 Transformation tan() {
   Transformation t;
   t.name = "tan";
+  t.parity = -1;
   t.text = t.sympy = t.code = "tan({})";
   t.inverse_sympy = "atan({})";
   t.domain = "cos(t) != 0";
@@ -172,6 +179,7 @@ Transformation tan() {
 Transformation tanh() {
   Transformation t;
   t.name = "tanh";
+  t.parity = -1;
   t.text = t.sympy = t.code = "tanh({})";
   t.inverse_sympy = "atanh({})";
   t.domain = "any t";
@@ -210,6 +218,7 @@ Transformation exp_neg() {
 Transformation ln() {
   Transformation t;
   t.name = "ln";
+  t.parity = 1;
   t.text = "ln({})";
   t.sympy = "log({})";
   t.code = "log(fabs({}))";

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 _Array = npt.NDArray[np.float64]
 _Function = Callable[[_Array], Any]
-_Matrix = Sequence[Sequence[int]]
+_Matrix = Sequence[Sequence[int | float]]
 _AdmmStatus = Literal["converged", "max_iterations", "degenerate"]
 _SearchStatus = Literal["running", "exact", "threshold", "max_generations"]
 
@@ -15,6 +15,7 @@ variant: str
 compiler: str
 eigen_version: str
 MAX_ROWS: int
+ONE: int
 MAX_VARIABLES: int
 
 def instruction_set() -> str: ...
@@ -73,7 +74,7 @@ class Table:
 # ---- encoding --------------------------------------------------------------------------------
 
 def evaluate_bases(table: Table, matrices: Sequence[_Matrix], x: npt.ArrayLike) -> _Array: ...
-def canonical(table: Table, matrix: _Matrix, n_features: int) -> list[list[int]]: ...
+def canonical(table: Table, matrix: _Matrix, n_features: int) -> list[list[Any]]: ...
 def complexity(table: Table, matrix: _Matrix, n_features: int) -> int: ...
 
 # ---- ADMM ------------------------------------------------------------------------------------

@@ -45,14 +45,27 @@ class TargetScale {
   double rmse(const Law& law, const double* f);
 
  private:
+  // One step of a factor of psi that is a chain: T(scale u + shift), or 1 / T.
+  struct Link {
+    const Transformation* t = nullptr;
+    bool reciprocal = false;
+    double scale = 1.0, shift = 0.0;
+    Buffer argument, value;
+  };
+  using Chain = std::vector<Link>;  // innermost first; empty: not a chain
   struct Info {
     Buffer values, derivative;
     double rounding_norm = 0.0;
+    Chain chain;  // of a psi of one factor
   };
   const Info& info(const Basis& psi);
   Info make_info(const Basis& psi) const;
-  bool uses_both_branches(const Transformation& t) const;
-  void nearest_solution(const Transformation& t, const double* f);
+  Chain chain_of(const Basis& psi, int row) const;
+  bool add_link(const Basis& psi, int row, Chain& chain) const;
+  bool differentiate(const Basis& psi, Buffer& out) const;
+  void differentiate_by_steps(const Basis& psi, Buffer& out) const;
+  bool uses_both_branches(const Chain& chain) const;
+  void nearest_solution(const Chain& chain, const double* f);
 
   const Dataset& y_;
   const Table& table_;

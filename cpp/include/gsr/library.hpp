@@ -25,6 +25,8 @@ struct Transformation {
   int cost = 1;  // nodes that it adds to an expression
   bool homogeneous = false;  // T(k t) = T(k) T(t) for positive k: a factor inside can go outside
 
+  int parity = 0;  // T(-t) = parity T(t); 0: neither
+
   bool custom = false;       // given by the user: must see whole columns
 
   ElementWise value;

@@ -1,0 +1,35 @@
+// Basis functions as trees, for what is awkward in a flat matrix: rows that use other rows.
+#pragma once
+
+#include <vector>
+
+#include "gsr/encoding.hpp"
+
+namespace gsr::composition {
+
+struct Operand {
+  std::int16_t feature = 0;  // a feature or kOne, negative as in a Row; 0: `inner` holds it
+  bool negative = false;     // of an inner row
+  double weight = 1.0;
+  std::vector<struct Tree> inner;  // one tree, or none
+};
+
+struct Tree {
+  std::int16_t transformation = 0;
+  ArgumentType argument = ArgumentType::variable;
+  std::vector<Operand> operands;
+};
+
+std::vector<Tree> factors(const Basis& basis);
+// False if it takes more rows, operands or weights than a basis has.
+bool write(const std::vector<Tree>& factors, Basis& basis);
+
+// Nodes of an operand: x^p costs 1 for x and log2 for the power; k x in a sum costs 3.
+int group_complexity(ArgumentType argument, int multiplicity);
+
+Tree canonical(Tree tree, const Table& table);
+bool less(const Tree& a, const Tree& b);
+int complexity(const Tree& tree, const Table& table);
+int function_nodes(const Tree& tree, const Table& table);
+
+}  // namespace gsr::composition
