@@ -1,4 +1,4 @@
-#include "composition.hpp"
+#include "gsr/composition.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -92,6 +92,60 @@ int operand_complexity(const Operand& operand, int multiplicity, ArgumentType ar
 
 }  // namespace
 
+Operand feature(int v) {
+  Operand operand;
+  operand.feature = static_cast<std::int16_t>(v);
+  return operand;
+}
+
+Operand one(bool negative) { return feature(negative ? -kOne : kOne); }
+
+Operand row(Tree tree, bool negative) {
+  Operand operand;
+  operand.negative = negative;
+  operand.inner.push_back(std::move(tree));
+  return operand;
+}
+
+Tree combine(const Table& table, ArgumentType argument, std::vector<Operand> operands) {
+  Tree tree{static_cast<std::int16_t>(table.identity()), argument, std::move(operands)};
+  inline_identity(tree, table);
+  return tree;
+}
+
+Tree apply(const Table& table, int code, const Tree& tree) {
+  if (tree.transformation == table.identity())
+    return {static_cast<std::int16_t>(code), tree.argument, tree.operands};
+  return {static_cast<std::int16_t>(code), ArgumentType::variable, {row(tree)}};
+}
+
+Tree product(const Table& table, const std::vector<Tree>& factors) {
+  if (factors.size() == 1) return factors[0];
+  std::vector<Operand> operands;
+  for (const Tree& factor : factors) {
+    const bool monomial = factor.transformation == table.identity() &&
+                          (factor.argument == ArgumentType::product ||
+                           (factor.argument == ArgumentType::variable));
+    if (monomial) {
+      operands.insert(operands.end(), factor.operands.begin(), factor.operands.end());
+    } else {
+      operands.push_back(row(factor));
+    }
+  }
+  return combine(table, ArgumentType::product, std::move(operands));
+}
+
+Tree scaled(const Table& table, const Tree& tree, double factor) {
+  Operand operand = row(tree);
+  operand.weight = factor;
+  return combine(table, ArgumentType::weighted, {std::move(operand)});
+}
+
+Tree reciprocal(Tree tree) {
+  tree.transformation = static_cast<std::int16_t>(-tree.transformation);
+  return tree;
+}
+
 int group_complexity(ArgumentType argument, int multiplicity) {
   if (argument != ArgumentType::product) return multiplicity == 1 ? 1 : 3;
   int cost = 1;
@@ -132,6 +186,24 @@ Tree canonical(Tree tree, const Table& table) {
         (tree.operands[0].negative || tree.operands[0].feature < 0)))
     tree.argument = ArgumentType::variable;
   return tree;
+}
+
+bool allowed(const Tree& tree, const Table& table, const Settings& settings) {
+  if (tree.transformation < 0 && !settings.division) return false;
+  if (tree.argument == ArgumentType::weighted && !settings.constants) return false;
+  for (const Operand& operand : tree.operands) {
+    const bool negative = operand.negative || operand.feature < 0;
+    const bool in_product = tree.argument == ArgumentType::product;
+    if (negative && !(in_product ? settings.division : settings.differences)) return false;
+    if (std::abs(operand.feature) == kOne && !settings.unit) return false;
+    if (operand.inner.empty()) continue;
+    // Powers and products inside a sum are its operands; a function in there is one level deeper.
+    Settings inner = settings;
+    if (operand.inner[0].transformation != table.identity()) --inner.depth;
+    if (settings.depth < 2 || inner.depth < 1 || !allowed(operand.inner[0], table, inner))
+      return false;
+  }
+  return true;
 }
 
 bool less(const Tree& a, const Tree& b) {

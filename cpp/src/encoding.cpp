@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "composition.hpp"
+#include "gsr/composition.hpp"
 
 namespace gsr {
 namespace {

@@ -60,6 +60,8 @@ Evolution::Evolution(Problem problem)
   const auto affordable = static_cast<int>(kRowsPerBatch / problem_->x.n_rows());
   batch_ = std::max(pool_.size(), std::min(kLargestBatch, affordable));
   archive_constant();
+  if (problem_->settings.guided)
+    guide_ = std::make_unique<Guide>(*problem_, problem_->settings.max_bytes / 4);
 }
 
 // The law y = mean(y), so that there is always one to compare with.
@@ -89,7 +91,14 @@ Evolution::Status Evolution::run(double seconds) {
       Clock::now() + std::chrono::duration_cast<Clock::duration>(
                          std::chrono::duration<double>(std::min(seconds, 1e8)));
   while (status_ == Status::running) {
-    if (next_birth_ == kBetweenGenerations) begin_generation();
+    if (next_birth_ == kBetweenGenerations) {
+      if (guide_ != nullptr && guided_work_ <= static_cast<double>(bred_)) {
+        follow_guide();
+        if (Clock::now() >= deadline) break;
+        continue;
+      }
+      begin_generation();
+    }
     breed_some();
     if (next_birth_ == problem_->settings.population_size) {
       finish_generation();
@@ -98,6 +107,17 @@ Evolution::Status Evolution::run(double seconds) {
     if (Clock::now() >= deadline) break;
   }
   return status_;
+}
+
+// Guided and random births get the same share of the work; what the guide finds joins the population.
+void Evolution::follow_guide() {
+  const long before = guide_->evaluations();
+  guided_work_ += guide_->step(archive_);
+  evaluations_ += guide_->evaluations() - before;
+  for (Individual& individual : guide_->take_individuals())
+    population_.push_back(std::move(individual));
+  select_survivors();
+  status_ = check();
 }
 
 void Evolution::begin_generation() {
@@ -115,6 +135,7 @@ void Evolution::breed_some() {
   });
   archive_births(next_birth_, end);
   evaluations_ += end - next_birth_;
+  bred_ += end - next_birth_;
   next_birth_ = end;
 }
 
@@ -152,7 +173,7 @@ void Evolution::bear(IndividualSolver& solver, int index, Birth& birth) const {
   birth.individual.psi.clear();
   for (int j = 0; j < phi.size(); ++j) birth.individual.phi.push_back(phi.basis(j));
   for (int k = 0; k < psi.size(); ++k) birth.individual.psi.push_back(psi.basis(k));
-  birth.individual.fitness = solver.solve(bound(), accepted_bits(generation_));
+  birth.individual.fitness = solver.solve(bound(), accepted());
   if (birth.individual.fitness < bound()) solver.collect(archive_, birth.laws);
 }
 
@@ -200,8 +221,8 @@ double Evolution::epsilon() const {
 Evolution::Status Evolution::check() {
   const Settings& s = problem_->settings;
   const Law* exact = archive_.best_exact();
-  if (exact != nullptr && exact->bits <= accepted_bits(generation_)) {
-    if (exact_since_ < 0) exact_since_ = generation_;
+  if (exact != nullptr && exact->bits <= accepted()) {
+    if (exact_since_ < 0) exact_since_ = std::max(generation_, 0);
     if (generation_ >= exact_since_ + kGrace + exact_since_ / kGraceShare) return Status::exact;
   }
   const bool literal = s.solver == SolverKind::printed || generation_ >= s.relax_interval;
@@ -211,10 +232,17 @@ Evolution::Status Evolution::check() {
   return Status::running;
 }
 
+// More rows are more evidence: a long law that holds to rounding on many rows is no accident.
+double Evolution::accepted() const {
+  const double rows = static_cast<double>(problem_->x.n_rows());
+  const double evidence = guide_ == nullptr ? 0.0 : std::clamp(2.0 * (rows - 20.0), 0.0, 240.0);
+  return accepted_bits(std::max(generation_, 0)) + evidence;
+}
+
 bool Evolution::reaches_threshold() const {
   const bool printed = problem_->settings.solver == SolverKind::printed;
   for (const Law& law : archive_.front())
-    if (law.rmse < epsilon() && (printed || rough_bits(law) <= accepted_bits(generation_)))
+    if (law.rmse < epsilon() && (printed || rough_bits(law) <= accepted()))
       return true;
   return false;
 }

@@ -23,8 +23,6 @@ constexpr double kNegligible = 1e-9;
 // Rounding of g(y), seen on the scale of y, relative to the spread of y.
 constexpr double kExactOnTarget = 1e-6;
 
-Index max_columns(const Settings& settings) { return settings.n_phi + 1; }
-
 }  // namespace
 
 BasisSet::BasisSet(const Dataset& data, const Table& table, int n_v, int capacity,
@@ -70,15 +68,17 @@ bool BasisSet::is_duplicate(double print) const {
   return false;
 }
 
-IndividualSolver::IndividualSolver(const Problem& problem, std::size_t max_bytes)
+IndividualSolver::IndividualSolver(const Problem& problem, std::size_t max_bytes, int n_phi,
+                                   int n_psi)
     : problem_(problem),
       scale_(problem.y, problem.target_table),
-      phi_(problem.x, problem.table, problem.settings.max_multiplicity, problem.settings.n_phi,
+      phi_(problem.x, problem.table, problem.settings.max_multiplicity,
+           n_phi > 0 ? n_phi : problem.settings.n_phi,
            problem.settings.solver == SolverKind::printed, max_bytes),
-      psi_(problem.y, problem.target_table, 1, problem.settings.n_psi, false,
+      psi_(problem.y, problem.target_table, 1, n_psi > 0 ? n_psi : problem.settings.n_psi, false,
            std::size_t{1} << 20) {
-  const Index k = max_columns(problem.settings);
-  const Index p = problem.settings.n_psi;
+  const Index k = phi_.capacity() + 1;
+  const Index p = psi_.capacity();
   fit_.resize(k + p, k, p);
   lasso_.resize(k, p);
   ones_.assign(static_cast<std::size_t>(problem.x.features.stride()), 0.0);
@@ -132,7 +132,7 @@ void IndividualSolver::collect(const Archive& archive, std::vector<Law>& laws) {
 }
 
 void IndividualSolver::reduce() {
-  reduced_.reset(problem_.x.n_rows(), max_columns(problem_.settings), problem_.settings.n_psi);
+  reduced_.reset(problem_.x.n_rows(), phi_.capacity() + 1, psi_.capacity());
   reduced_.push_column(ones_.data(), -1);
   order_by_cost();
   for (const int j : order_) reduced_.push_column(phi_.values(j), j);

@@ -255,6 +255,12 @@ Table::Table(std::vector<Transformation> entries) : entries_(std::move(entries))
   if (constant_ < 0) throw std::invalid_argument("a mapping table needs the transformation 'one'");
 }
 
+int Table::find(const std::string& name) const {
+  for (int code = 0; code < size(); ++code)
+    if ((*this)[code].name == name) return code;
+  return -1;
+}
+
 std::vector<int> Table::with_family(bool (*keep)(Family)) const {
   std::vector<int> codes;
   bool useful = false;

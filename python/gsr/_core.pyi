@@ -138,6 +138,12 @@ class Settings:
     n_mutated: int
     n_phi: int
     n_psi: int
+    division: bool
+    differences: bool
+    unit: bool
+    constants: bool
+    depth: int
+    guided: bool
     min_factors: int
     max_factors: int
     n_target_factors: int

@@ -21,7 +21,8 @@ from gsr.library import Library, Transformation, resolve
 Array = npt.NDArray[np.float64]
 LibrarySpec = Library | str | Sequence[str | Transformation]
 
-DEFAULT_LIBRARY = "table13"
+#: The paper's appendix table for its own preset, every built-in transformation otherwise.
+DEFAULT_LIBRARY = {"paper": "table13", "default": "all"}
 #: Target transformations are those of the library that are not trigonometric (paper, Appendix A).
 NOT_FOR_TARGETS = ("cos", "sin", "tan")
 
@@ -68,6 +69,14 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Probabilities (1/4 each) of making a new individual so; the rest is random.
     n_mutated : int, optional
         Basis functions that a mutation replaces (3).
+    guided : bool, optional
+        Let variation see the data: pools of candidates are scanned by what they explain, in sums
+        and in products, for every psi (on by default).
+    division, differences, unit, constants : bool, optional
+        Widen the encoding (all on by default): reciprocals and quotients, minus signs in sums, the
+        number 1 as an operand, real constants inside arguments.
+    depth : int, optional
+        Transformations inside transformations (3; 1 is the paper's).
     sublibraries : bool, optional
         Cycle through polynomial, trigonometric and all transformations.
     cycle_full, cycle_polynomial, cycle_trigonometric : int, optional
@@ -139,6 +148,12 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         p_crossover: float | None = None,
         p_mutation: float | None = None,
         n_mutated: int | None = None,
+        guided: bool | None = None,
+        division: bool | None = None,
+        differences: bool | None = None,
+        unit: bool | None = None,
+        constants: bool | None = None,
+        depth: int | None = None,
         sublibraries: bool | None = None,
         cycle_full: int | None = None,
         cycle_polynomial: int | None = None,
@@ -177,6 +192,12 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.p_crossover = p_crossover
         self.p_mutation = p_mutation
         self.n_mutated = n_mutated
+        self.guided = guided
+        self.division = division
+        self.differences = differences
+        self.unit = unit
+        self.constants = constants
+        self.depth = depth
         self.sublibraries = sublibraries
         self.cycle_full = cycle_full
         self.cycle_polynomial = cycle_polynomial
@@ -211,7 +232,7 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         settings = self._settings()
         table, target = self._validate(X, y)
-        library = resolve(self.library if self.library is not None else DEFAULT_LIBRARY)
+        library = resolve(self.library or DEFAULT_LIBRARY[self.preset])
         validation.check_library(library, table, self._names, quiet=self.library is None)
         target_library = self._target_library(library, target)
 
@@ -276,7 +297,8 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             chosen = resolve(self.target_library)
         else:
             names = zip(library.entries, library.names, strict=True)
-            chosen = Library([e for e, name in names if name not in NOT_FOR_TARGETS])
+            left_out = NOT_FOR_TARGETS if self.preset == "paper" else ()
+            chosen = Library([e for e, name in names if name not in left_out])
         if self.transform_target is False and "identity" not in chosen:
             chosen = Library([*chosen.entries, "identity"])
         quiet = self.target_library is None

@@ -88,6 +88,12 @@ SEARCH_OPTIONS: dict[str, Range | Choice] = {
     "late_after": Range(int, 0),
     "late_stage": _COUNT,
     "target_stage": _COUNT,
+    "guided": _FLAG,
+    "division": _FLAG,
+    "differences": _FLAG,
+    "unit": _FLAG,
+    "constants": _FLAG,
+    "depth": Range(int, 1, MAX_FACTORS),
     "epsilon": Range(float, 0.0),
     "relax_factor": Range(float, 1.0),
     "relax_interval": Range(int, 0),
@@ -102,7 +108,17 @@ ADMM_OPTIONS: dict[str, Range] = {
 SOLVERS = ("well_posed", "printed")
 
 #: What a preset changes from the core's defaults, which are the paper's hyper-parameters.
-PRESETS: dict[str, dict[str, Any]] = {"paper": {}, "default": {}}
+PRESETS: dict[str, dict[str, Any]] = {
+    "paper": {},
+    "default": {
+        "guided": True,
+        "division": True,
+        "differences": True,
+        "unit": True,
+        "constants": True,
+        "depth": 3,
+    },
+}
 
 
 def check_option(name: str, value: object, allowed: Range | Choice) -> None:

@@ -7,6 +7,7 @@
 
 #include "gsr/archive.hpp"
 #include "gsr/fitness.hpp"
+#include "gsr/guide.hpp"
 #include "gsr/thread_pool.hpp"
 #include "gsr/variation.hpp"
 
@@ -37,6 +38,7 @@ class Evolution {
   };
 
   void archive_constant();
+  void follow_guide();
   void begin_generation();
   void breed_some();
   void finish_generation();
@@ -46,9 +48,12 @@ class Evolution {
   Status check();
   bool reaches_threshold() const;
   double bound() const;
+  double accepted() const;  // bits
 
   std::unique_ptr<const Problem> problem_;
   std::vector<std::unique_ptr<IndividualSolver>> solvers_;
+  std::unique_ptr<Guide> guide_;  // nullptr: unguided
+  double guided_work_ = 0.0;      // in individuals
   ThreadPool pool_;
   std::vector<Individual> population_;  // survivors first
   std::vector<Birth> births_;
@@ -60,6 +65,7 @@ class Evolution {
   int batch_ = 1;
   int exact_since_ = -1;
   long evaluations_ = 0;
+  long bred_ = 0;  // of them by the genetic programming
   Status status_ = Status::running;
 };
 

@@ -69,7 +69,8 @@ class BasisSet {
 // Everything that one thread needs to solve individuals.
 class IndividualSolver {
  public:
-  IndividualSolver(const Problem& problem, std::size_t max_bytes);
+  // For at most so many basis functions; 0: as many as the settings say.
+  IndividualSolver(const Problem& problem, std::size_t max_bytes, int n_phi = 0, int n_psi = 0);
 
   BasisSet& phi() { return phi_; }
   BasisSet& psi() { return psi_; }

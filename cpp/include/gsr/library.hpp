@@ -51,6 +51,7 @@ class Table {
   const Transformation& operator[](int code) const { return entries_[static_cast<std::size_t>(code)]; }
   int constant() const { return constant_; }  // code of T = 1, which every table holds
   int identity() const { return identity_; }  // code of the identity, or -1
+  int find(const std::string& name) const;     // code, or -1
 
   // L_poly and L_trig of the paper, as codes; the whole table if nothing of the kind is in it.
   std::vector<int> polynomial() const;

@@ -26,6 +26,16 @@ struct Settings {
   int min_multiplicity = 2, max_multiplicity = 5;  // n_v
   bool transform_target = true;                  // false: s-GSR, g(y) = y
 
+  // Beyond the paper's encoding; each off is the paper's.
+  bool division = false;     // 1/T, and quotients in products
+  bool differences = false;  // minus signs in sums
+  bool unit = false;         // the number 1 as an operand
+  bool constants = false;    // real constants inside arguments
+  int depth = 1;             // transformations inside transformations
+
+  // Variation that sees the data: pools of candidates scanned by their gain.
+  bool guided = false;
+
   // Coefficients.
   SolverKind solver = SolverKind::well_posed;
   admm::Settings admm = admm::well_posed_settings();

@@ -1,0 +1,88 @@
+// Candidate basis functions from simple to complex, with their values: monomials with positive and
+// negative powers, atoms that are no monomials (x1 - x2, 1 + x1^2, sin(x1 x2) ...), and products.
+#pragma once
+
+#include <cstdint>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "gsr/composition.hpp"
+#include "gsr/dataset.hpp"
+#include "gsr/evaluate.hpp"
+
+namespace gsr {
+
+// Powers of features, sparse: (feature from 1, power).
+using Monomial = std::vector<std::pair<int, int>>;
+
+// How far a pool goes.
+struct Reach {
+  int degree;  // of monomials
+  std::size_t monomials, atoms, terms;
+};
+
+// A product of blocks, or the logarithm of an atom.
+struct Candidate {
+  int monomial = -1, atom = -1, second = -1;
+  bool logarithm = false;
+  int cost = 0;
+};
+
+class Candidates {
+ public:
+  // `features` are those worth combining, in the order of their promise.
+  Candidates(const Dataset& data, const Table& table, const std::vector<int>& features,
+             const Reach& reach);
+
+  // Terms of a sum, cheapest first, distinct as columns.
+  const std::vector<Candidate>& terms() const { return terms_; }
+  // Logarithms of atoms, for sums of logarithms.
+  const std::vector<Candidate>& logarithms() const { return logarithms_; }
+  // Values of the listed candidates, one column each.
+  Columns values(const std::vector<Candidate>& list) const;
+
+  std::vector<composition::Tree> factors(const Candidate& candidate) const;
+  // The atom of a logarithm.
+  const composition::Tree& atom(const Candidate& candidate) const {
+    return atoms_[static_cast<std::size_t>(candidate.atom)].tree;
+  }
+
+ private:
+  struct Atom {
+    composition::Tree tree;
+    int cost = 0;
+    bool base = false;  // no power of another atom
+  };
+
+  void make_monomials(const std::vector<int>& features, const Reach& reach);
+  void make_atoms(const std::vector<int>& features, const Reach& reach);
+  void make_terms(std::size_t limit);
+  void make_logarithms();
+  bool add_atom(const composition::Tree& tree, int cost, bool base);
+  void add_powers();
+  bool is_new(const double* values);
+  void write(const Candidate& candidate, double* out) const;
+
+  const Dataset& data_;
+  const Table& table_;
+  Evaluator evaluator_;
+  std::vector<Monomial> monomials_;
+  std::vector<int> monomial_costs_;
+  Columns monomial_values_;
+  std::vector<Atom> atoms_;
+  std::size_t max_atoms_ = 0;
+  Columns atom_values_;
+  std::vector<Candidate> terms_, logarithms_;
+  Buffer direction_, scratch_;
+  std::unordered_set<std::int64_t> prints_;
+};
+
+// The product as a row of the identity; the empty monomial is the number 1.
+composition::Tree monomial_tree(const Table& table, const Monomial& monomial);
+
+// tree^p for p = k/2, as factors; false where the table lacks what that takes.
+bool power_factors(const Table& table, const composition::Tree& tree, int twice_p,
+                   std::vector<composition::Tree>& out);
+
+}  // namespace gsr

@@ -1,0 +1,93 @@
+// Guided variation: individuals made by looking at the data. Pools of candidates grow from simple to
+// complex; for every candidate psi the terms that explain it best are found by orthogonal least
+// squares, in two spaces: sums of terms, and sums of logarithms with all monomials free.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "gsr/candidates.hpp"
+#include "gsr/fitness.hpp"
+#include "gsr/ols.hpp"
+#include "gsr/targets.hpp"
+
+namespace gsr {
+
+class Guide {
+ public:
+  Guide(const Problem& problem, std::size_t max_bytes);
+
+  // One piece of work; returns its size in individuals of the genetic programming. Laws that the
+  // archive would take are offered to it, good sets of basis functions are kept as individuals.
+  double step(Archive& archive);
+  bool exhausted() const { return work_.empty() && level_ > kLastLevel; }
+  std::vector<Individual> take_individuals() { return std::move(individuals_); }
+  long evaluations() const { return evaluations_; }
+
+ private:
+  static constexpr int kLastLevel = 3;
+
+  // A psi to explain on the chosen rows, divided by a monomial that is a factor of every term.
+  struct Goal {
+    Basis psi;
+    Monomial prefactor;
+    Buffer values;
+    double promise = 1.0;  // what the best set so far leaves of it
+    Basis partner;         // a second psi beside it; of size 0: none
+    Buffer partner_values;
+  };
+  struct LogGoal {
+    LogTarget target;
+    Buffer values;
+    double promise = 1.0;
+  };
+  using Trees = std::vector<composition::Tree>;
+
+  void choose_rows(Index n);
+  void rank_features();
+  void make_goals();
+  void add_prefactor_goals();
+  void add_partner_goals();
+  void find_prefactors();
+  void plan_level();
+  void plan_sublibraries();
+  double build_pools();
+  double scan_sums(Goal& goal);
+  double scan_sum_pairs();
+  double scan_logarithms(LogGoal& goal);
+  double scan_log_pairs();
+
+  void propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi);
+  void propose_sum(Goal& goal, const ols::Choice& choice);
+  void propose_product(LogGoal& goal, const ols::Choice& choice);
+  bool propose_plain_product(const LogGoal& goal, const std::vector<Candidate>& chosen,
+                             double tolerance);
+  bool add_basis(const Trees& factors, std::vector<Basis>& out) const;
+  Buffer values_of(const Basis& basis, const Dataset& data, const Table& table) const;
+  double size_of(double operations) const;
+
+  const Problem& problem_;
+  const Settings& settings_;
+  IndividualSolver solver_;
+  Archive* archive_ = nullptr;
+
+  Dataset x_, y_;              // the rows that are scanned
+  std::vector<int> features_;  // by promise
+  std::vector<int> free_features_;
+  std::vector<Monomial> prefactors_;
+  std::vector<Goal> goals_;
+  std::vector<LogGoal> log_goals_;
+  std::unique_ptr<Candidates> candidates_;
+  std::unique_ptr<ols::Pool> sum_pool_, log_pool_;
+  std::vector<Candidate> log_list_;
+  Columns free_;  // 1 and ln|x_i|
+
+  std::deque<std::function<double()>> work_;
+  int level_ = 0;
+  std::vector<Individual> individuals_;
+  long evaluations_ = 0;
+};
+
+}  // namespace gsr

@@ -1,0 +1,57 @@
+// Orthogonal least squares over a large pool of columns: which column, or which pair, explains most
+// of what is left of a target, for all of them at once.
+#pragma once
+
+#include <vector>
+
+#include "gsr/dataset.hpp"
+#include "gsr/least_squares.hpp"
+
+namespace gsr::ols {
+
+// A choice of columns and the share of the target's variance that it leaves.
+struct Choice {
+  std::vector<Index> columns;
+  double rest = 1.0;
+};
+
+// The pool with a set of free columns (the constant, logarithms of the features ...) projected out,
+// each column scaled to unit norm. Columns that depend on the free ones can never be chosen.
+class Pool {
+ public:
+  // Overwrites `columns`, which the pool keeps.
+  Pool(Columns columns, const Columns& free);
+
+  Index size() const { return columns_.n_columns(); }
+  bool usable(Index j) const { return usable_[static_cast<std::size_t>(j)] != 0; }
+  const double* column(Index j) const { return columns_[j]; }
+
+  // The target without its free part, of unit norm; its norm before is returned (0: nothing left).
+  double prepare(const double* target, Buffer& out);
+
+  // Greedy choices of 1, 2, ... `depth` columns that keep the `beam` best sets at each step; all of
+  // them are returned, best first within a size. `given`, if any, is a column outside the pool (a
+  // prepared target) that is in every set.
+  std::vector<Choice> forward(const Buffer& target, int depth, int beam,
+                              const Buffer* given = nullptr) const;
+
+  // Exchanges one column at a time while that explains more.
+  void swap(const Buffer& target, Choice& choice, int passes, const Buffer* given = nullptr) const;
+
+  // The `count` best pairs among the first `reach` columns for each of the targets.
+  std::vector<std::vector<Choice>> pairs(const std::vector<Buffer>& targets, Index reach,
+                                         std::size_t count) const;
+
+ private:
+  struct Node;
+  Node root(const Buffer& target, const Buffer* given) const;
+  void add_direction(Node& node, Buffer q) const;
+  Node extended(const Node& node, Index j) const;
+  std::vector<Index> best_next(const Node& node, std::size_t count) const;
+
+  Orthogonalizer free_;
+  Columns columns_;
+  std::vector<char> usable_;
+};
+
+}  // namespace gsr::ols

@@ -1,0 +1,239 @@
+#include "gsr/candidates.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gsr/random.hpp"
+#include "gsr/recipes.hpp"
+#include "gsr/vector_math.hpp"
+#include "small_blas.hpp"
+
+namespace gsr {
+namespace {
+
+using composition::Tree;
+
+constexpr std::size_t kKeptBytes = std::size_t{8} << 20;
+constexpr double kPrintsPerUnit = 1e9;
+// Products of two atoms are made of the cheapest ones only.
+constexpr int kCheapAtom = 4;
+constexpr std::size_t kPairedAtoms = 60;
+
+int cost_of(const Monomial& monomial) {
+  int cost = 0;
+  bool divided = false;
+  for (const auto& [f, p] : monomial) {
+    cost += std::abs(p) + (std::abs(p) > 1 ? 0 : 0);
+    divided = divided || p < 0;
+  }
+  return cost + (divided ? 1 : 0);
+}
+
+void list_monomials(const std::vector<int>& features, std::size_t from, int left, Monomial& sofar,
+                    std::vector<Monomial>& out) {
+  if (left == 0) {
+    out.push_back(sofar);
+    return;
+  }
+  for (std::size_t f = from; f < features.size(); ++f)
+    for (int p = left; p >= 1; --p)
+      for (const int sign : {1, -1}) {
+        sofar.emplace_back(features[f], sign * p);
+        list_monomials(features, f + 1, left - p, sofar, out);
+        sofar.pop_back();
+      }
+}
+
+}  // namespace
+
+composition::Tree monomial_tree(const Table& table, const Monomial& monomial) {
+  std::vector<composition::Operand> operands;
+  for (const auto& [f, p] : monomial)
+    for (int k = 0; k < std::abs(p); ++k) operands.push_back(composition::feature(p > 0 ? f : -f));
+  if (operands.empty()) operands.push_back(composition::one());
+  const bool lone = operands.size() == 1 && operands[0].feature > 0;
+  return combine(table, lone ? ArgumentType::variable : ArgumentType::product,
+                 std::move(operands));
+}
+
+bool power_factors(const Table& table, const Tree& tree, int twice_p, std::vector<Tree>& out) {
+  const bool divided = twice_p < 0;
+  const auto push = [&](Tree factor) {
+    out.push_back(divided ? composition::reciprocal(std::move(factor)) : std::move(factor));
+  };
+  int whole = std::abs(twice_p) / 2;
+  if (twice_p % 2 != 0) {
+    const int code = table.find("sqrt");
+    if (code < 0) return false;
+    push(composition::apply(table, code, tree));
+  }
+  const bool identity = tree.transformation == table.identity();
+  for (const auto& [power, name] : {std::pair{3, "cube"}, std::pair{2, "square"}}) {
+    const int code = table.find(name);
+    if (whole != power || code < 0 || !identity) continue;
+    push(composition::apply(table, code, tree));
+    whole = 0;
+  }
+  for (; whole > 0; --whole) push(tree);
+  return true;
+}
+
+Candidates::Candidates(const Dataset& data, const Table& table, const std::vector<int>& features,
+                       const Reach& reach)
+    : data_(data), table_(table), evaluator_(data, table, kKeptBytes) {
+  const auto stride = static_cast<std::size_t>(data.features.stride());
+  direction_.assign(stride, 0.0);
+  scratch_.assign(stride, 0.0);
+  Random random(1, 0, 0);
+  for (Index i = 0; i < data.n_rows(); ++i)
+    direction_[static_cast<std::size_t>(i)] = random.uniform() - 0.5;
+  make_monomials(features, reach);
+  make_atoms(features, reach);
+  make_terms(reach.terms);
+  make_logarithms();
+}
+
+// Equal up to a factor means an equal direction.
+bool Candidates::is_new(const double* values) {
+  const Index stride = data_.features.stride();
+  const double norm = std::sqrt(small_blas::dot(values, values, stride));
+  if (!(norm > 1e-150) || !(norm < 1e150)) return false;
+  const double print = std::abs(small_blas::dot(values, direction_.data(), stride)) / norm;
+  return prints_.insert(std::llround(print * kPrintsPerUnit)).second;
+}
+
+void Candidates::make_monomials(const std::vector<int>& features, const Reach& reach) {
+  std::vector<Monomial> all;
+  Monomial sofar;
+  for (int degree = 1; degree <= reach.degree && all.size() < reach.monomials; ++degree)
+    list_monomials(features, 0, degree, sofar, all);
+  std::stable_sort(all.begin(), all.end(), [](const Monomial& a, const Monomial& b) {
+    return cost_of(a) < cost_of(b);
+  });
+  if (all.size() > reach.monomials) all.resize(reach.monomials);
+  monomial_values_.resize(data_.n_rows(), static_cast<Index>(all.size()));
+  for (const Monomial& monomial : all) {
+    Basis basis;
+    double* out = monomial_values_[static_cast<Index>(monomials_.size())];
+    if (!composition::write({monomial_tree(table_, monomial)}, basis)) continue;
+    if (!evaluator_.evaluate(basis, out)) continue;
+    monomials_.push_back(monomial);
+    monomial_costs_.push_back(cost_of(monomial));
+  }
+}
+
+bool Candidates::add_atom(const Tree& tree, int cost, bool base) {
+  if (atoms_.size() == max_atoms_) return false;
+  Basis basis;
+  double* out = atom_values_[static_cast<Index>(atoms_.size())];
+  if (!composition::write({tree}, basis) || !evaluator_.evaluate(basis, out)) return false;
+  atoms_.push_back({tree, cost, base});
+  return true;
+}
+
+// A third of the atoms are others raised to a power.
+void Candidates::make_atoms(const std::vector<int>& features, const Reach& reach) {
+  max_atoms_ = reach.atoms;
+  atom_values_.resize(data_.n_rows(), static_cast<Index>(max_atoms_));
+  for (const Recipe& recipe : atom_recipes(table_, features, reach.degree, reach.atoms * 2 / 3)) {
+    const auto before = static_cast<Index>(atoms_.size());
+    if (add_atom(recipe.tree, recipe.cost, true) && !is_new(atom_values_[before])) atoms_.pop_back();
+  }
+  add_powers();
+  prints_.clear();
+}
+
+void Candidates::add_powers() {
+  const std::size_t n = atoms_.size();
+  for (const int twice_p : {-2, 4, 1, -4, -1})
+    for (std::size_t k = 0; k < n; ++k) {
+      std::vector<Tree> factors;
+      const Tree tree = atoms_[k].tree;
+      const bool identity = tree.transformation == table_.identity();
+      if (!identity && (twice_p == 1 || twice_p == -1)) continue;
+      if (!power_factors(table_, tree, twice_p, factors) || factors.size() != 1) continue;
+      add_atom(factors[0], atoms_[k].cost + (twice_p == -4 || twice_p == -1 ? 2 : 1), false);
+    }
+}
+
+void Candidates::write(const Candidate& candidate, double* out) const {
+  const Index stride = data_.features.stride();
+  if (candidate.logarithm) {
+    vector_math::kernels().log(atom_values_[candidate.atom], out,
+                               static_cast<std::size_t>(data_.n_rows()));
+    return;
+  }
+  std::fill_n(out, data_.n_rows(), 1.0);
+  const auto multiply = [&](const double* values) {
+    for (Index i = 0; i < stride; ++i) out[i] *= values[i];
+  };
+  if (candidate.monomial >= 0) multiply(monomial_values_[candidate.monomial]);
+  if (candidate.atom >= 0) multiply(atom_values_[candidate.atom]);
+  if (candidate.second >= 0) multiply(atom_values_[candidate.second]);
+}
+
+// Monomials alone, atoms alone, and products, in the order of their cost.
+void Candidates::make_terms(std::size_t limit) {
+  std::vector<Candidate> all;
+  const int n_monomials = static_cast<int>(monomials_.size());
+  const int n_atoms = static_cast<int>(atoms_.size());
+  for (int m = 0; m < n_monomials; ++m)
+    all.push_back({m, -1, -1, false, monomial_costs_[static_cast<std::size_t>(m)]});
+  std::vector<int> by_cost(static_cast<std::size_t>(n_atoms));
+  for (int a = 0; a < n_atoms; ++a) by_cost[static_cast<std::size_t>(a)] = a;
+  const auto cost = [&](int a) { return atoms_[static_cast<std::size_t>(a)].cost; };
+  std::stable_sort(by_cost.begin(), by_cost.end(), [&](int a, int b) { return cost(a) < cost(b); });
+  for (const int a : by_cost) all.push_back({-1, a, -1, false, cost(a)});
+  const std::size_t most = 4 * limit;
+  for (const int a : by_cost) {
+    for (int m = 0; m < n_monomials && all.size() < most; ++m) {
+      const int total = cost(a) + 1 + monomial_costs_[static_cast<std::size_t>(m)];
+      if (total > cost(a) + 5) break;
+      all.push_back({m, a, -1, false, total});
+    }
+  }
+  const std::size_t paired = std::min(kPairedAtoms, by_cost.size());
+  for (std::size_t i = 0; i < paired; ++i)
+    for (std::size_t j = i; j < paired; ++j)
+      if (cost(by_cost[j]) <= kCheapAtom + 1)
+        all.push_back({-1, by_cost[i], by_cost[j], false, cost(by_cost[i]) + cost(by_cost[j]) + 1});
+  std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
+    return a.cost < b.cost;
+  });
+  for (const Candidate& candidate : all) {
+    if (terms_.size() == limit) break;
+    write(candidate, scratch_.data());
+    if (is_new(scratch_.data())) terms_.push_back(candidate);
+  }
+  prints_.clear();
+}
+
+void Candidates::make_logarithms() {
+  for (int a = 0; a < static_cast<int>(atoms_.size()); ++a) {
+    const Atom& atom = atoms_[static_cast<std::size_t>(a)];
+    const bool exponential = table_[std::abs(atom.tree.transformation)].name == "exp";
+    if (!atom.base || exponential) continue;
+    Candidate candidate{-1, a, -1, true, atom.cost + 1};
+    write(candidate, scratch_.data());
+    if (is_new(scratch_.data())) logarithms_.push_back(candidate);
+  }
+  prints_.clear();
+}
+
+Columns Candidates::values(const std::vector<Candidate>& list) const {
+  Columns out(data_.n_rows(), static_cast<Index>(list.size()));
+  for (std::size_t j = 0; j < list.size(); ++j) write(list[j], out[static_cast<Index>(j)]);
+  return out;
+}
+
+std::vector<Tree> Candidates::factors(const Candidate& candidate) const {
+  std::vector<Tree> out;
+  if (candidate.logarithm) return {composition::apply(table_, table_.find("ln"), atom(candidate))};
+  if (candidate.monomial >= 0)
+    out.push_back(monomial_tree(table_, monomials_[static_cast<std::size_t>(candidate.monomial)]));
+  for (const int a : {candidate.atom, candidate.second})
+    if (a >= 0) out.push_back(atoms_[static_cast<std::size_t>(a)].tree);
+  return out;
+}
+
+}  // namespace gsr

@@ -1,0 +1,525 @@
+#include "gsr/guide.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <chrono>
+#include <cstdio>
+#include <numeric>
+
+#include "gsr/random.hpp"
+#include "gsr/sublibraries.hpp"
+
+namespace gsr {
+namespace {
+
+using composition::Tree;
+
+constexpr Index kFirstRows = 128;  // grows fourfold with each level
+constexpr Index kMostRows = 2048;
+constexpr std::size_t kMostFeatures = 10;  // combined with each other
+constexpr int kBins = 8;
+constexpr int kColumns = 28;  // of an individual made here
+constexpr std::size_t kPartnered = 6;  // psi that may come two at once
+constexpr double kAnyBits = 1e9;
+// A logarithmic law becomes a product if its exponents are this near to halves, when exact and when
+// there is noise.
+constexpr double kExactExponent = 1e-6;
+constexpr double kNoisyExponent = 0.12;
+constexpr double kNearlyExact = 1e-14;  // share of the variance that is left
+
+Reach reach(int level, std::size_t n_features) {
+  const std::size_t d = std::max<std::size_t>(1, n_features);
+  switch (level) {
+    case 0: return {2, std::max<std::size_t>(60, 4 * d), 150, 500};
+    case 1: return {3, std::max<std::size_t>(250, 8 * d), 600, 2500};
+    case 2: return {5, 1200, 3000, 10000};
+    default: return {6, 4000, 8000, 40000};
+  }
+}
+
+int beam(int level) { return level < 2 ? 3 : 5; }
+int depth(int level) { return level == 0 ? 5 : 7; }
+Index pair_reach(int level) { return level == 0 ? 500 : level == 1 ? 1500 : 4000; }
+
+std::vector<Index> spread_rows(Index n, Index wanted, std::uint64_t seed) {
+  std::vector<Index> rows(static_cast<std::size_t>(n));
+  std::iota(rows.begin(), rows.end(), Index{0});
+  if (wanted >= n) return rows;
+  Random random(seed, 17, 0);
+  for (Index i = 0; i < wanted; ++i)
+    std::swap(rows[static_cast<std::size_t>(i)],
+              rows[static_cast<std::size_t>(random.integer(static_cast<int>(i), static_cast<int>(n) - 1))]);
+  rows.resize(static_cast<std::size_t>(wanted));
+  return rows;
+}
+
+Columns take_rows(const Columns& from, const std::vector<Index>& rows) {
+  Columns out(static_cast<Index>(rows.size()), from.n_columns());
+  for (Index j = 0; j < from.n_columns(); ++j)
+    for (std::size_t i = 0; i < rows.size(); ++i) out[j][i] = from[j][rows[i]];
+  return out;
+}
+
+// Share of y's variance between the bins of x: what x explains by itself, in any shape.
+double explained_by_bins(const double* x, const double* y, Index n) {
+  std::vector<Index> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), Index{0});
+  std::sort(order.begin(), order.end(), [&](Index a, Index b) { return x[a] < x[b]; });
+  double mean = 0.0;
+  for (Index i = 0; i < n; ++i) mean += y[i] / static_cast<double>(n);
+  double between = 0.0;
+  for (int bin = 0; bin < kBins; ++bin) {
+    const Index first = n * bin / kBins, last = n * (bin + 1) / kBins;
+    if (first == last) continue;
+    double sum = 0.0;
+    for (Index i = first; i < last; ++i) sum += y[order[static_cast<std::size_t>(i)]] - mean;
+    between += sum * sum / static_cast<double>(last - first);
+  }
+  return between;
+}
+
+// The half-integer that an exponent stands for, in halves; false if it stands for none.
+bool snapped(double exponent, double tolerance, int& halves) {
+  halves = static_cast<int>(std::lround(2.0 * exponent));
+  return std::abs(halves) <= 16 && std::abs(exponent - 0.5 * halves) <= tolerance;
+}
+
+}  // namespace
+
+Guide::Guide(const Problem& problem, std::size_t max_bytes)
+    : problem_(problem), settings_(problem.settings), solver_(problem, max_bytes, kColumns, 2) {
+  choose_rows(kFirstRows);
+  rank_features();
+  plan_level();
+}
+
+double Guide::step(Archive& archive) {
+  archive_ = &archive;
+  if (work_.empty() && level_ < kLastLevel) {
+    ++level_;
+    plan_level();
+  }
+  if (work_.empty()) {
+    level_ = kLastLevel + 1;
+    return 1e18;
+  }
+  const std::function<double()> task = std::move(work_.front());
+  work_.pop_front();
+  const auto t0 = std::chrono::steady_clock::now();
+  const double cost = std::max(1.0, task());
+  if (std::getenv("GSR_TRACE"))
+    std::fprintf(stderr, "level %d step cost %.1f time %.3f ms\n", level_, cost,
+                 1e3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - t0).count());
+  return cost;
+}
+
+double Guide::size_of(double operations) const {
+  return operations / (300.0 * static_cast<double>(problem_.x.n_rows()) + 4e4);
+}
+
+// ---- what is looked at -----------------------------------------------------------------------
+
+void Guide::choose_rows(Index n) {
+  const std::vector<Index> rows =
+      spread_rows(problem_.x.n_rows(), std::min(n, kMostRows), settings_.seed);
+  x_.features = take_rows(problem_.x.features, rows);
+  y_.features = take_rows(problem_.y.features, rows);
+}
+
+void Guide::rank_features() {
+  const int d = problem_.x.n_features();
+  std::vector<double> score;
+  for (int f = 0; f < d; ++f)
+    score.push_back(explained_by_bins(x_.features[f], y_.features[0], x_.n_rows()));
+  features_.resize(static_cast<std::size_t>(d));
+  std::iota(features_.begin(), features_.end(), 1);
+  if (features_.size() <= kMostFeatures) return;
+  std::stable_sort(features_.begin(), features_.end(), [&](int a, int b) {
+    return score[static_cast<std::size_t>(a - 1)] > score[static_cast<std::size_t>(b - 1)];
+  });
+  features_.resize(kMostFeatures);
+}
+
+void Guide::plan_level() {
+  choose_rows(kFirstRows << (2 * level_));
+  make_goals();
+  if (level_ == 0) plan_sublibraries();
+  work_.emplace_back([this] { return build_pools(); });
+  for (LogGoal& goal : log_goals_)
+    work_.emplace_back([this, &goal] { return scan_logarithms(goal); });
+  for (Goal& goal : goals_) work_.emplace_back([this, &goal] { return scan_sums(goal); });
+  work_.emplace_back([this] { return scan_log_pairs(); });
+  work_.emplace_back([this] { return scan_sum_pairs(); });
+}
+
+Buffer Guide::values_of(const Basis& basis, const Dataset& data, const Table& table) const {
+  Buffer out(static_cast<std::size_t>(data.features.stride()), 0.0);
+  if (!Evaluator(data, table, std::size_t{1} << 20).evaluate(basis, out.data())) out.clear();
+  return out;
+}
+
+// In the order of what they promised one level earlier, so that good ones come first.
+void Guide::make_goals() {
+  const std::vector<Goal> before = std::move(goals_);
+  const std::vector<LogGoal> log_before = std::move(log_goals_);
+  goals_.clear();
+  log_goals_.clear();
+  for (const LogTarget& target : log_targets(problem_.target_table, settings_)) {
+    LogGoal goal{target, values_of(target.logarithm, y_, problem_.target_table), 1.0};
+    if (goal.values.empty()) continue;
+    for (const LogGoal& old : log_before)
+      if (old.target.logarithm == target.logarithm) goal.promise = old.promise;
+    log_goals_.push_back(std::move(goal));
+  }
+  if (level_ == 0) find_prefactors();
+  for (const Basis& psi : sum_targets(problem_.target_table, settings_)) {
+    const Buffer values = values_of(psi, y_, problem_.target_table);
+    if (values.empty()) continue;
+    goals_.push_back({psi, {}, values, 1.0, {}, {}});
+  }
+  add_prefactor_goals();
+  add_partner_goals();
+  for (Goal& goal : goals_)
+    for (const Goal& old : before)
+      if (old.psi == goal.psi && old.prefactor == goal.prefactor && old.partner == goal.partner)
+        goal.promise = old.promise;
+  const auto by_promise = [](const auto& a, const auto& b) { return a.promise < b.promise; };
+  std::stable_sort(goals_.begin(), goals_.end(), by_promise);
+  std::stable_sort(log_goals_.begin(), log_goals_.end(), by_promise);
+}
+
+// y, 1/y and y^2 are divided by p, 1/p and p^2.
+void Guide::add_prefactor_goals() {
+  const std::size_t n_plain = std::min<std::size_t>(goals_.size(), 3);
+  for (const Monomial& prefactor : prefactors_) {
+    for (std::size_t k = 0; k < n_plain; ++k) {
+      Monomial scaled = prefactor;
+      for (auto& [f, p] : scaled) p *= k == 0 ? 1 : k == 1 ? -1 : 2;
+      Basis basis;
+      if (!composition::write({monomial_tree(problem_.table, scaled)}, basis)) continue;
+      const Buffer divisor = values_of(basis, x_, problem_.table);
+      if (divisor.empty()) continue;
+      Goal goal{goals_[k].psi, scaled, goals_[k].values, 1.0, {}, {}};
+      for (Index i = 0; i < x_.n_rows(); ++i)
+        goal.values[static_cast<std::size_t>(i)] /= divisor[static_cast<std::size_t>(i)];
+      goals_.push_back(std::move(goal));
+    }
+  }
+}
+
+// Two psi at once: the second one stands beside the terms.
+void Guide::add_partner_goals() {
+  if (!settings_.transform_target || goals_.empty()) return;
+  const std::size_t n = std::min(goals_.size(), kPartnered);
+  for (std::size_t a = 1; a < n; ++a)
+    for (std::size_t b = 0; b < std::min<std::size_t>(a, 2); ++b) {
+      if (!goals_[a].prefactor.empty() || !goals_[b].prefactor.empty()) continue;
+      Goal goal = goals_[a];
+      goal.partner = goals_[b].psi;
+      goal.partner_values = goals_[b].values;
+      goals_.push_back(std::move(goal));
+    }
+}
+
+// A feature that enters as a power shows a constant slope of ln|y| in ln|x|: in a quadratic fit its
+// linear coefficient is a small number and its other coefficients vanish.
+void Guide::find_prefactors() {
+  const Index n = x_.n_rows();
+  const auto d = static_cast<Index>(features_.size());
+  const Index n_columns = 1 + d + d * (d + 1) / 2;
+  if (log_goals_.empty() || n < n_columns + 10) return;
+  Columns logs(n, d);
+  for (Index j = 0; j < d; ++j)
+    for (Index i = 0; i < n; ++i) {
+      const double v = std::log(std::abs(x_.features[features_[static_cast<std::size_t>(j)] - 1][i]));
+      if (!std::isfinite(v)) return;
+      logs[j][i] = v;
+    }
+  for (Index j = 0; j < d; ++j) {
+    Eigen::Map<Vector> column(logs[j], n);
+    column.array() -= column.mean();
+  }
+  Orthogonalizer qr;
+  qr.reset(n, n_columns);
+  std::vector<std::pair<Index, Index>> meaning;
+  Buffer column(static_cast<std::size_t>(logs.stride()), 0.0);
+  const auto push = [&](Index a, Index b) {
+    for (Index i = 0; i < n; ++i)
+      column[static_cast<std::size_t>(i)] = (a < 0 ? 1.0 : logs[a][i]) * (b < 0 ? 1.0 : logs[b][i]);
+    if (qr.push(column.data(), 1e-6)) meaning.emplace_back(a, b);
+  };
+  push(-1, -1);
+  for (Index j = 0; j < d; ++j) push(j, -1);
+  for (Index j = 0; j < d; ++j)
+    for (Index k = j; k < d; ++k) push(j, k);
+  Buffer rest = log_goals_[0].values;
+  Vector projected(qr.size()), coefficient(qr.size()), error(qr.size());
+  qr.project(rest.data(), projected.data());
+  qr.solve(projected.data(), coefficient.data());
+  qr.inverse_row_norms(error.data());
+  const double left = std::sqrt(std::inner_product(rest.begin(), rest.end(), rest.begin(), 0.0) /
+                                static_cast<double>(n - qr.size()));
+  Monomial pure, doubtful;
+  for (Index j = 0; j < d; ++j) {
+    double slope = 0.0, slope_error = 0.0, worst = 0.0;
+    for (Index k = 0; k < qr.size(); ++k) {
+      const auto [a, b] = meaning[static_cast<std::size_t>(k)];
+      const double sigma = left * error(k);
+      if (a == j && b < 0) slope = coefficient(k), slope_error = sigma;
+      if (b >= 0 && (a == j || b == j)) worst = std::max(worst, std::abs(coefficient(k)) / sigma);
+    }
+    const auto power = static_cast<int>(std::lround(slope));
+    const bool near = std::abs(slope - power) < std::max(4.0 * slope_error, 1e-9);
+    if (power == 0 || std::abs(power) > 4 || !near || slope_error > 0.2) continue;
+    doubtful.emplace_back(features_[static_cast<std::size_t>(j)], power);
+    if (worst < 4.0) pure.emplace_back(features_[static_cast<std::size_t>(j)], power);
+  }
+  for (const Monomial& found : {pure, doubtful})
+    if (!found.empty() && std::find(prefactors_.begin(), prefactors_.end(), found) == prefactors_.end())
+      prefactors_.push_back(found);
+}
+
+// ---- proposing -------------------------------------------------------------------------------
+
+bool Guide::add_basis(const Trees& factors, std::vector<Basis>& out) const {
+  for (const Tree& tree : factors)
+    if (!composition::allowed(tree, problem_.table, settings_)) return false;
+  Basis basis;
+  if (!composition::write(factors, basis)) return false;
+  out.push_back(canonical(basis, problem_.table, kMaxVariables));
+  return true;
+}
+
+void Guide::propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi) {
+  ++evaluations_;
+  solver_.phi().clear();
+  solver_.psi().clear();
+  for (const Basis& basis : psi) solver_.psi().add(basis);
+  for (const Basis& basis : phi) solver_.phi().add(basis);
+  Individual individual;
+  individual.fitness = solver_.solve(std::numeric_limits<double>::infinity(), kAnyBits);
+  if (!std::isfinite(individual.fitness)) return;
+  std::vector<Law> laws;
+  solver_.collect(*archive_, laws);
+  for (const Law& law : laws)
+    if (std::isfinite(law.rmse)) archive_->offer(law);
+  for (int j = 0; j < solver_.phi().size(); ++j) individual.phi.push_back(solver_.phi().basis(j));
+  individual.psi = {psi[0]};
+  individuals_.push_back(std::move(individual));
+}
+
+// ---- sublibraries solved whole ---------------------------------------------------------------
+
+void Guide::plan_sublibraries() {
+  const auto n = static_cast<std::size_t>(problem_.x.n_rows());
+  const std::size_t most = std::min<std::size_t>(kColumns, n * 3 / 5);
+  for (const WholeSet& library : whole_sublibraries(problem_.table, features_, most)) {
+    std::vector<Basis> bases;
+    for (const Trees& factors : library) add_basis(factors, bases);
+    if (bases.empty()) continue;
+    work_.emplace_back([this, bases] {
+      for (const Goal& goal : goals_)
+        if (goal.prefactor.empty() && goal.partner.size == 0) propose({goal.psi}, bases);
+      return static_cast<double>(goals_.size()) * 2.0;
+    });
+  }
+}
+
+// ---- scanning --------------------------------------------------------------------------------
+
+double Guide::build_pools() {
+  const Table& table = problem_.table;
+  const Reach r = reach(level_, features_.size());
+  candidates_ = std::make_unique<Candidates>(x_, table, features_, r);
+  Columns ones(x_.n_rows(), 1);
+  std::fill_n(ones[0], x_.n_rows(), 1.0);
+  sum_pool_ = std::make_unique<ols::Pool>(candidates_->values(candidates_->terms()), ones);
+
+  free_features_.clear();
+  std::vector<Buffer> logs;
+  const int ln = table.find("ln");
+  for (const int f : features_) {
+    Buffer column(static_cast<std::size_t>(x_.features.stride()), 0.0);
+    bool finite = ln >= 0 && 3 * (free_features_.size() + 1) < static_cast<std::size_t>(x_.n_rows());
+    for (Index i = 0; i < x_.n_rows() && finite; ++i) {
+      column[static_cast<std::size_t>(i)] = std::log(std::abs(x_.features[f - 1][i]));
+      finite = std::isfinite(column[static_cast<std::size_t>(i)]);
+    }
+    if (!finite) continue;
+    free_features_.push_back(f);
+    logs.push_back(std::move(column));
+  }
+  free_.resize(x_.n_rows(), 1 + static_cast<Index>(logs.size()));
+  std::fill_n(free_[0], x_.n_rows(), 1.0);
+  for (std::size_t j = 0; j < logs.size(); ++j)
+    std::copy(logs[j].begin(), logs[j].end(), free_[static_cast<Index>(j) + 1]);
+  log_list_ = candidates_->logarithms();
+  const std::vector<Candidate>& terms = candidates_->terms();
+  const std::size_t raw = std::min(terms.size(), r.terms / 2);
+  log_list_.insert(log_list_.end(), terms.begin(), terms.begin() + static_cast<std::ptrdiff_t>(raw));
+  std::stable_sort(log_list_.begin(), log_list_.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
+  if (ln < 0) log_list_.clear();
+  log_pool_ = std::make_unique<ols::Pool>(candidates_->values(log_list_), free_);
+  return size_of(static_cast<double>(r.terms + log_list_.size()) * static_cast<double>(x_.n_rows()) *
+                 (20.0 + 4.0 * static_cast<double>(free_.n_columns())));
+}
+
+double Guide::scan_sums(Goal& goal) {
+  Buffer target;
+  if (sum_pool_->prepare(goal.values.data(), target) == 0.0) return 1.0;
+  Buffer partner;
+  const Buffer* given = nullptr;
+  if (goal.partner.size > 0 && sum_pool_->prepare(goal.partner_values.data(), partner) > 0.0)
+    given = &partner;
+  std::vector<ols::Choice> choices =
+      sum_pool_->forward(target, depth(level_), beam(level_), given);
+  std::size_t size = 0;
+  for (ols::Choice& choice : choices) {
+    if (choice.columns.size() == size && choice.rest > kNearlyExact) continue;  // best of its size
+    if (choice.columns.size() != size && choice.columns.size() > 1)
+      sum_pool_->swap(target, choice, 1, given);
+    size = choice.columns.size();
+    goal.promise = std::min(goal.promise, choice.rest);
+    propose_sum(goal, choice);
+  }
+  const double steps = depth(level_) * beam(level_) * beam(level_) + 60.0;
+  return size_of(steps * static_cast<double>(sum_pool_->size() * x_.n_rows()) * 2.0) + 10.0;
+}
+
+void Guide::propose_sum(Goal& goal, const ols::Choice& choice) {
+  Trees prefix;
+  if (!goal.prefactor.empty()) prefix.push_back(monomial_tree(problem_.table, goal.prefactor));
+  std::vector<Basis> bases;
+  if (!prefix.empty()) add_basis(prefix, bases);
+  for (const Index j : choice.columns) {
+    Trees factors = prefix;
+    for (Tree& tree : candidates_->factors(candidates_->terms()[static_cast<std::size_t>(j)]))
+      factors.push_back(std::move(tree));
+    if (!add_basis(factors, bases)) return;
+  }
+  std::vector<Basis> psi{goal.psi};
+  if (goal.partner.size > 0) psi.push_back(goal.partner);
+  propose(psi, bases);
+}
+
+double Guide::scan_sum_pairs() {
+  std::vector<Buffer> targets;
+  std::vector<Goal*> owners;
+  for (Goal& goal : goals_) {
+    Buffer target;
+    if (goal.partner.size > 0) continue;
+    if (sum_pool_->prepare(goal.values.data(), target) == 0.0) continue;
+    targets.push_back(std::move(target));
+    owners.push_back(&goal);
+  }
+  const auto best = sum_pool_->pairs(targets, pair_reach(level_), 4);
+  for (std::size_t t = 0; t < owners.size(); ++t)
+    for (const ols::Choice& pair : best[t]) propose_sum(*owners[t], pair);
+  const double n = static_cast<double>(std::min(pair_reach(level_), sum_pool_->size()));
+  return size_of(n * n * (static_cast<double>(x_.n_rows()) + 4.0 * static_cast<double>(targets.size())));
+}
+
+// ---- products --------------------------------------------------------------------------------
+
+double Guide::scan_logarithms(LogGoal& goal) {
+  Buffer target;
+  const double left = log_pool_->prepare(goal.values.data(), target);
+  propose_product(goal, {});
+  if (left == 0.0 || log_pool_->size() == 0) return 2.0;
+  std::size_t size = 0;
+  for (const ols::Choice& choice : log_pool_->forward(target, 3, beam(level_))) {
+    if (choice.columns.size() == size && choice.rest > kNearlyExact) continue;
+    size = choice.columns.size();
+    goal.promise = std::min(goal.promise, choice.rest);
+    propose_product(goal, choice);
+  }
+  const double steps = 3.0 * beam(level_) * beam(level_);
+  return size_of(steps * static_cast<double>(log_pool_->size() * x_.n_rows()) * 2.0) + 10.0;
+}
+
+double Guide::scan_log_pairs() {
+  std::vector<Buffer> targets;
+  std::vector<LogGoal*> owners;
+  for (LogGoal& goal : log_goals_) {
+    Buffer target;
+    if (log_pool_->prepare(goal.values.data(), target) == 0.0) continue;
+    targets.push_back(std::move(target));
+    owners.push_back(&goal);
+  }
+  const auto best = log_pool_->pairs(targets, pair_reach(level_), 4);
+  for (std::size_t t = 0; t < owners.size(); ++t)
+    for (const ols::Choice& pair : best[t]) propose_product(*owners[t], pair);
+  const double n = static_cast<double>(std::min(pair_reach(level_), log_pool_->size()));
+  return size_of(n * n * (static_cast<double>(x_.n_rows()) + 4.0 * static_cast<double>(targets.size())));
+}
+
+void Guide::propose_product(LogGoal& goal, const ols::Choice& choice) {
+  const Table& table = problem_.table;
+  const int ln = table.find("ln");
+  if (ln < 0) return;
+  std::vector<Candidate> chosen;
+  for (const Index j : choice.columns) chosen.push_back(log_list_[static_cast<std::size_t>(j)]);
+  // The same as a plain product, if its exponents are simple, is the better way to say it.
+  const bool exact = choice.rest < 1e-10;
+  if (!propose_plain_product(goal, chosen, exact ? kExactExponent : kNoisyExponent) && exact)
+    propose_plain_product(goal, chosen, kNoisyExponent);
+  std::vector<Basis> bases;
+  for (const int f : free_features_)
+    add_basis({composition::apply(table, ln, monomial_tree(table, {{f, 1}}))}, bases);
+  for (const Candidate& candidate : chosen)
+    if (!add_basis(candidates_->factors(candidate), bases)) return;
+  propose({goal.target.logarithm}, bases);
+}
+
+bool Guide::propose_plain_product(const LogGoal& goal, const std::vector<Candidate>& chosen,
+                                  double tolerance) {
+  const Table& table = problem_.table;
+  const Columns extra = candidates_->values(chosen);
+  Orthogonalizer qr;
+  qr.reset(x_.n_rows(), free_.n_columns() + extra.n_columns());
+  for (Index j = 0; j < free_.n_columns(); ++j) qr.push(free_[j], 0.0);
+  for (Index j = 0; j < extra.n_columns(); ++j) qr.push(extra[j], 0.0);
+  if (qr.size() != free_.n_columns() + extra.n_columns()) return false;
+  Buffer rest = goal.values;
+  Vector projected(qr.size()), exponent(qr.size());
+  qr.project(rest.data(), projected.data());
+  qr.solve(projected.data(), exponent.data());
+
+  Monomial whole, root;
+  for (std::size_t k = 0; k < free_features_.size(); ++k) {
+    int halves = 0;
+    if (!snapped(exponent(static_cast<Index>(k) + 1), tolerance, halves)) return false;
+    const int odd = halves % 2;  // x^(k + 1/2) = x^k sqrt(x), with the sign of the power
+    if (halves / 2 != 0) whole.emplace_back(free_features_[k], halves / 2);
+    if (odd != 0) root.emplace_back(free_features_[k], odd);
+  }
+  Trees factors;
+  if (!whole.empty()) factors.push_back(monomial_tree(table, whole));
+  if (!root.empty()) {
+    if (table.find("sqrt") < 0) return false;
+    factors.push_back(composition::apply(table, table.find("sqrt"), monomial_tree(table, root)));
+  }
+  for (std::size_t k = 0; k < chosen.size(); ++k) {
+    const double c = exponent(free_.n_columns() + static_cast<Index>(k));
+    int halves = 0;
+    if (chosen[k].logarithm) {
+      if (!snapped(c, tolerance, halves)) return false;
+      if (!power_factors(table, candidates_->atom(chosen[k]), halves, factors)) return false;
+      continue;
+    }
+    const int exp = table.find("exp");
+    if (exp < 0) return false;
+    const Trees inside = candidates_->factors(chosen[k]);
+    const bool unit = snapped(c, tolerance, halves) && std::abs(halves) == 2;
+    const Tree argument = composition::product(table, inside);
+    Tree factor = composition::apply(table, exp, unit ? argument : composition::scaled(table, argument, c));
+    factors.push_back(unit && halves < 0 ? composition::reciprocal(std::move(factor)) : factor);
+  }
+  std::vector<Basis> bases;
+  if (factors.empty() || !add_basis(factors, bases)) return false;
+  propose({goal.target.plain}, bases);
+  return true;
+}
+
+}  // namespace gsr

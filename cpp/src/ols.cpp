@@ -1,0 +1,209 @@
+#include "gsr/ols.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "small_blas.hpp"
+
+namespace gsr::ols {
+namespace {
+
+// A column of which less than this is left beside the free or chosen ones says nothing new.
+constexpr double kNothingLeft = 1e-7;
+// Pairs that are this nearly parallel are a difference quotient, not two terms.
+constexpr double kParallel = 1e-9;
+constexpr Index kPairBlock = 32;
+
+}  // namespace
+
+// A set under construction: q_k are its orthonormalised columns.
+struct Pool::Node {
+  std::vector<Index> chosen;
+  std::vector<Buffer> q;
+  Buffer residual;
+  Vector correlation;  // p_j . residual
+  Vector left;         // squared norm of p_j outside the chosen columns
+  double rest = 1.0;
+};
+
+Pool::Pool(Columns columns, const Columns& free) : columns_(std::move(columns)) {
+  free_.reset(free.n_rows(), free.n_columns());
+  for (Index j = 0; j < free.n_columns(); ++j) free_.push(free[j]);
+  usable_.assign(static_cast<std::size_t>(size()), 0);
+  Vector inside(free.n_columns());
+  for (Index j = 0; j < size(); ++j) {
+    double* p = columns_[j];
+    const double full = std::sqrt(small_blas::dot(p, p, columns_.stride()));
+    if (!(full > 0.0) || !std::isfinite(full)) continue;
+    free_.project(p, inside.data());
+    const double left = std::sqrt(small_blas::dot(p, p, columns_.stride()));
+    if (left <= kNothingLeft * full) continue;
+    for (Index i = 0; i < columns_.stride(); ++i) p[i] /= left;
+    usable_[static_cast<std::size_t>(j)] = 1;
+  }
+  for (Index j = 0; j < size(); ++j)
+    if (!usable(j)) std::fill_n(columns_[j], columns_.stride(), 0.0);
+}
+
+double Pool::prepare(const double* target, Buffer& out) {
+  const Index stride = columns_.stride();
+  out.assign(target, target + stride);
+  const double full = std::sqrt(small_blas::dot(out.data(), out.data(), stride));
+  Vector inside(std::max<Index>(free_.size(), 1));
+  free_.project(out.data(), inside.data());
+  const double left = std::sqrt(small_blas::dot(out.data(), out.data(), stride));
+  if (!std::isfinite(left) || left <= 1e-13 * full) return 0.0;
+  for (double& v : out) v /= left;
+  return left;
+}
+
+Pool::Node Pool::root(const Buffer& target, const Buffer* given) const {
+  Node node;
+  node.residual = target;
+  node.correlation.resize(size());
+  small_blas::dots(columns_[0], columns_.stride(), size(), target.data(), node.correlation.data());
+  node.left = Vector::Ones(size());
+  if (given != nullptr) add_direction(node, *given);
+  return node;
+}
+
+Pool::Node Pool::extended(const Node& node, Index j) const {
+  Node out = node;
+  add_direction(out, Buffer(columns_[j], columns_[j] + columns_.stride()));
+  out.left(j) = 0.0;
+  out.chosen.push_back(j);
+  return out;
+}
+
+// One product with the whole pool for each column that is added.
+void Pool::add_direction(Node& node, Buffer q) const {
+  const Index stride = columns_.stride();
+  for (int pass = 0; pass < 2; ++pass) {
+    for (const Buffer& other : node.q) {
+      const double overlap = small_blas::dot(other.data(), q.data(), stride);
+      for (std::size_t i = 0; i < q.size(); ++i) q[i] -= overlap * other[i];
+    }
+  }
+  const double norm = std::sqrt(small_blas::dot(q.data(), q.data(), stride));
+  for (double& v : q) v /= norm;
+  Vector overlap(size());
+  small_blas::dots(columns_[0], stride, size(), q.data(), overlap.data());
+  const double step = small_blas::dot(q.data(), node.residual.data(), stride);
+  for (std::size_t i = 0; i < q.size(); ++i) node.residual[i] -= step * q[i];
+  node.correlation -= step * overlap;
+  node.left.array() -= overlap.array().square();
+  node.rest = small_blas::dot(node.residual.data(), node.residual.data(), stride);
+  node.q.push_back(std::move(q));
+}
+
+std::vector<Index> Pool::best_next(const Node& node, std::size_t count) const {
+  Vector gain(size());
+  for (Index j = 0; j < size(); ++j) {
+    const double left = node.left(j);
+    gain(j) = usable(j) && left > kNothingLeft ? node.correlation(j) * node.correlation(j) / left
+                                               : -1.0;
+  }
+  std::vector<Index> order(static_cast<std::size_t>(size()));
+  std::iota(order.begin(), order.end(), Index{0});
+  count = std::min(count, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+                    [&](Index a, Index b) { return gain(a) != gain(b) ? gain(a) > gain(b) : a < b; });
+  order.resize(count);
+  while (!order.empty() && gain(order.back()) < 0.0) order.pop_back();
+  return order;
+}
+
+std::vector<Choice> Pool::forward(const Buffer& target, int depth, int beam,
+                                  const Buffer* given) const {
+  std::vector<Choice> found;
+  if (size() == 0) return found;
+  std::vector<Node> nodes{root(target, given)};
+  for (int step = 0; step < depth; ++step) {
+    std::vector<Node> next;
+    for (const Node& node : nodes)
+      for (const Index j : best_next(node, static_cast<std::size_t>(beam)))
+        next.push_back(extended(node, j));
+    for (Node& node : next) std::sort(node.chosen.begin(), node.chosen.end());
+    std::sort(next.begin(), next.end(), [](const Node& a, const Node& b) {
+      return a.rest != b.rest ? a.rest < b.rest : a.chosen < b.chosen;
+    });
+    const auto last = std::unique(next.begin(), next.end(), [](const Node& a, const Node& b) {
+      return a.chosen == b.chosen;
+    });
+    next.erase(last, next.end());
+    if (next.size() > static_cast<std::size_t>(beam)) next.resize(static_cast<std::size_t>(beam));
+    for (const Node& node : next) found.push_back({node.chosen, node.rest});
+    nodes = std::move(next);
+    if (nodes.empty() || nodes[0].rest < 1e-24) break;
+  }
+  return found;
+}
+
+void Pool::swap(const Buffer& target, Choice& choice, int passes, const Buffer* given) const {
+  for (int pass = 0; pass < passes; ++pass) {
+    bool better = false;
+    for (std::size_t out = 0; out < choice.columns.size(); ++out) {
+      Node node = root(target, given);
+      for (std::size_t k = 0; k < choice.columns.size(); ++k)
+        if (k != out) node = extended(node, choice.columns[k]);
+      const std::vector<Index> best = best_next(node, 1);
+      if (best.empty() || best[0] == choice.columns[out]) continue;
+      const Node changed = extended(node, best[0]);
+      if (changed.rest >= choice.rest * (1.0 - 1e-9)) continue;
+      choice.columns[out] = best[0];
+      choice.rest = changed.rest;
+      better = true;
+    }
+    if (!better) return;
+  }
+}
+
+// The share that two unit columns with correlations a, b to the target and c to each other explain
+// is (a^2 + b^2 - 2 a b c) / (1 - c^2).
+std::vector<std::vector<Choice>> Pool::pairs(const std::vector<Buffer>& targets, Index reach,
+                                             std::size_t count) const {
+  const Index n = std::min(reach, size());
+  const Index stride = columns_.stride();
+  std::vector<std::vector<Choice>> best(targets.size());
+  if (n < 2) return best;
+  const Eigen::Map<const Matrix> pool(columns_[0], stride, n);
+  std::vector<Vector> correlation;
+  for (const Buffer& target : targets)
+    correlation.push_back(pool.transpose() * Eigen::Map<const Vector>(target.data(), stride));
+  Matrix gram;
+  Vector scale(n), explained(n);
+  for (Index start = 0; start < n; start += kPairBlock) {
+    const Index width = std::min(kPairBlock, n - start);
+    gram.noalias() = pool.rightCols(n - start).transpose() * pool.middleCols(start, width);
+    for (Index k = 0; k < width; ++k) {
+      const Index i = start + k;
+      if (!usable(i)) continue;
+      const Index m = n - i - 1;
+      const auto c = gram.col(k).tail(m).array();
+      scale.head(m) = 1.0 - c.square();
+      scale.head(m) = (scale.head(m).array() > kParallel).select(scale.head(m).cwiseInverse(), 0.0);
+      for (std::size_t t = 0; t < targets.size(); ++t) {
+        const double a = correlation[t](i);
+        const auto b = correlation[t].segment(i + 1, m).array();
+        if (m == 0) continue;
+        explained.head(m) = (a * a + b * (b - 2.0 * a * c)) * scale.head(m).array();
+        // One pair for each first column is enough: the others come with their own.
+        const double share = explained.head(m).maxCoeff();
+        if (best[t].size() == count && 1.0 - share >= best[t].back().rest) continue;
+        Index at = 0;
+        explained.head(m).maxCoeff(&at);
+        const Choice pair{{i, i + 1 + at}, 1.0 - share};
+        best[t].insert(std::upper_bound(best[t].begin(), best[t].end(), pair,
+                                        [](const Choice& x, const Choice& y) {
+                                          return x.rest < y.rest;
+                                        }),
+                       pair);
+        if (best[t].size() > count) best[t].pop_back();
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace gsr::ols

@@ -1,0 +1,258 @@
+#include "gsr/recipes.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "gsr/candidates.hpp"
+
+namespace gsr {
+namespace {
+
+using composition::apply;
+using composition::combine;
+using composition::Operand;
+using composition::Tree;
+
+// A cheap description; the tree is made only for recipes that are used.
+struct Sketch {
+  int cost;
+  std::function<Tree()> make;
+};
+
+struct Power {
+  Monomial monomial;
+  int degree = 0;
+};
+
+bool shares_feature(const Monomial& a, const Monomial& b) {
+  return std::any_of(a.begin(), a.end(), [&](const auto& p) {
+    return std::any_of(b.begin(), b.end(), [&](const auto& q) { return q.first == p.first; });
+  });
+}
+
+class Cook {
+ public:
+  Cook(const Table& table, const std::vector<int>& features, int degree)
+      : table_(table), features_(features) {
+    const int positive_degree = std::min(degree, 3);
+    powers_.push_back({});
+    grow(0, positive_degree, {}, 0, false, powers_);
+    laurent_ = {};
+    grow(0, std::min(degree, 4), {}, 0, true, laurent_);
+    const auto by_degree = [](const Power& a, const Power& b) { return a.degree < b.degree; };
+    std::stable_sort(powers_.begin(), powers_.end(), by_degree);
+    std::stable_sort(laurent_.begin(), laurent_.end(), by_degree);
+    if (powers_.size() > kMostPowers) powers_.resize(kMostPowers);
+    if (laurent_.size() > kMostLaurent) laurent_.resize(kMostLaurent);
+    for (const char* name : {"sin", "cos", "exp", "ln", "tanh", "tan", "sqrt"})
+      if (const int code = table.find(name); code >= 0) unary_.push_back(code);
+    for (const char* name : {"cos", "sin", "exp"})
+      if (const int code = table.find(name); code >= 0) shifted_.push_back(code);
+  }
+
+  std::vector<Recipe> cook(std::size_t limit, bool deep) {
+    binomials();
+    unary_of_monomials();
+    unary_of_binomials();
+    one_and_unary();
+    if (deep) {
+      trinomials();
+      one_and_products();
+      unary_of_products();
+      nested();
+    }
+    std::stable_sort(sketches_.begin(), sketches_.end(),
+                     [](const Sketch& a, const Sketch& b) { return a.cost < b.cost; });
+    std::vector<Recipe> out;
+    for (const Sketch& sketch : sketches_) {
+      if (out.size() == limit) break;
+      out.push_back({sketch.make(), sketch.cost});
+    }
+    return out;
+  }
+
+ private:
+  static constexpr std::size_t kMostPowers = 120;
+  static constexpr std::size_t kMostLaurent = 700;
+
+  void grow(std::size_t from, int left, Monomial sofar, int degree, bool negative,
+            std::vector<Power>& out) const {
+    for (std::size_t f = from; f < features_.size(); ++f) {
+      for (int p = 1; p <= left; ++p) {
+        for (const int sign : {1, -1}) {
+          if (sign < 0 && !negative) continue;
+          Monomial next = sofar;
+          next.emplace_back(features_[f], sign * p);
+          out.push_back({next, degree + p});
+          if (out.size() > 20000) return;
+          grow(f + 1, left - p, next, degree + p, negative, out);
+        }
+      }
+    }
+  }
+
+  Tree monomial(const Monomial& m) const { return monomial_tree(table_, m); }
+  Operand operand(const Monomial& m, bool negative) const {
+    if (m.empty()) return composition::one(negative);
+    if (m.size() == 1 && m[0].second == 1)
+      return composition::feature(negative ? -m[0].first : m[0].first);
+    return composition::row(monomial(m), negative);
+  }
+  Tree sum(const std::vector<std::pair<const Monomial*, bool>>& parts) const {
+    std::vector<Operand> operands;
+    for (const auto& [m, negative] : parts) operands.push_back(operand(*m, negative));
+    return combine(table_, ArgumentType::sum, std::move(operands));
+  }
+  void add(int cost, std::function<Tree()> make) { sketches_.push_back({cost, std::move(make)}); }
+
+  static int size(const Power& p) { return std::max(p.degree, 1); }
+  // Sums of unlike degrees are rarer than those of like ones and those with the number 1.
+  static int mismatch(const Power& a, const Power& b) {
+    return a.degree != b.degree && a.degree != 0 && b.degree != 0 ? 1 : 0;
+  }
+
+  template <typename Visit>
+  void each_binomial(int most, Visit visit) const {
+    for (std::size_t i = 0; i < powers_.size(); ++i)
+      for (std::size_t j = i + 1; j < powers_.size(); ++j) {
+        const Power& a = powers_[i];
+        const Power& b = powers_[j];
+        const int cost = 1 + size(a) + size(b) + mismatch(a, b);
+        if (cost > most || shares_feature(a.monomial, b.monomial)) continue;
+        visit(a.monomial, b.monomial, cost);
+      }
+  }
+
+  void binomials() {
+    each_binomial(9, [&](const Monomial& a, const Monomial& b, int cost) {
+      for (const bool minus : {false, true})
+        add(cost, [this, &a, &b, minus] { return sum({{&a, false}, {&b, minus}}); });
+    });
+  }
+
+  void unary_of_monomials() {
+    for (const Power& p : laurent_)
+      for (const int code : unary_)
+        add(1 + p.degree + table_[code].cost,
+            [this, &p, code] { return apply(table_, code, monomial(p.monomial)); });
+  }
+
+  void unary_of_binomials() {
+    each_binomial(5, [&](const Monomial& a, const Monomial& b, int cost) {
+      for (const int code : unary_) {
+        if (table_[code].name == "sqrt" || table_[code].name == "exp") continue;
+        for (const bool minus : {false, true})
+          add(cost + 2, [this, &a, &b, code, minus] {
+            return apply(table_, code, sum({{&a, false}, {&b, minus}}));
+          });
+      }
+    });
+    // x + x^2 and its like share a feature: only as arguments.
+    for (const int f : features_)
+      for (const int code : unary_)
+        if (table_[code].family == Family::trigonometric)
+          for (const bool minus : {false, true})
+            add(6, [this, f, code, minus] {
+              const Monomial one{{f, 1}}, two{{f, 2}};
+              return apply(table_, code, sum({{&one, false}, {&two, minus}}));
+            });
+  }
+
+  Tree one_plus(const Tree& tree, bool minus) const {
+    return combine(table_, ArgumentType::sum, {composition::one(), composition::row(tree, minus)});
+  }
+
+  void one_and_unary() {
+    for (const Power& p : laurent_)
+      for (const int code : shifted_)
+        for (const bool minus : {true, false})
+          add(4 + p.degree, [this, &p, code, minus] {
+            return one_plus(apply(table_, code, monomial(p.monomial)), minus);
+          });
+  }
+
+  void trinomials() {
+    const std::size_t n = std::min<std::size_t>(powers_.size(), 40);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = i + 1; j < n; ++j)
+        for (std::size_t k = j + 1; k < n; ++k) {
+          const Power &a = powers_[i], &b = powers_[j], &c = powers_[k];
+          const int cost = 2 + size(a) + size(b) + size(c) + mismatch(a, b) + mismatch(b, c);
+          if (cost > 9) continue;
+          for (const int signs : {0, 1, 2, 3})
+            add(cost + 1, [this, &a, &b, &c, signs] {
+              return sum({{&a.monomial, false},
+                          {&b.monomial, (signs & 1) != 0},
+                          {&c.monomial, (signs & 2) != 0}});
+            });
+        }
+  }
+
+  // 1 + x1 cos(x2) and its like.
+  void one_and_products() {
+    for (const Power& p : laurent_) {
+      if (p.degree > 2) break;
+      for (const int f : features_) {
+        if (shares_feature(p.monomial, {{f, 1}})) continue;
+        for (const int code : shifted_)
+          for (const bool minus : {false, true})
+            add(5 + p.degree, [this, &p, f, code, minus] {
+              Tree inner = monomial(p.monomial);
+              inner.argument = ArgumentType::product;
+              inner.operands.push_back(composition::row(apply(table_, code, monomial({{f, 1}}))));
+              return one_plus(inner, minus);
+            });
+      }
+    }
+  }
+
+  // sin(x1 (x2 - x3)) and its like.
+  void unary_of_products() {
+    each_binomial(3, [&](const Monomial& a, const Monomial& b, int cost) {
+      for (const int f : features_) {
+        if (shares_feature(a, {{f, 1}}) || shares_feature(b, {{f, 1}})) continue;
+        for (const int code : unary_) {
+          if (table_[code].family != Family::trigonometric && table_[code].name != "exp") continue;
+          for (const bool minus : {true, false})
+            for (const int sign : {1, -1})
+              add(cost + 4, [this, &a, &b, f, code, minus, sign] {
+                return apply(table_, code,
+                             combine(table_, ArgumentType::product,
+                                     {composition::feature(sign * f),
+                                      composition::row(sum({{&a, false}, {&b, minus}}))}));
+              });
+        }
+      }
+    });
+  }
+
+  // exp(cos x), sin(sqrt x), tanh(sin x) ...
+  void nested() {
+    for (const Power& p : laurent_) {
+      if (p.degree > 2) break;
+      for (const int outer : unary_)
+        for (const int inner : unary_) {
+          if (outer == inner && table_[outer].name != "ln") continue;
+          add(4 + p.degree, [this, &p, outer, inner] {
+            return apply(table_, outer, apply(table_, inner, monomial(p.monomial)));
+          });
+        }
+    }
+  }
+
+  const Table& table_;
+  const std::vector<int>& features_;
+  std::vector<Power> powers_, laurent_;
+  std::vector<int> unary_, shifted_;
+  std::vector<Sketch> sketches_;
+};
+
+}  // namespace
+
+std::vector<Recipe> atom_recipes(const Table& table, const std::vector<int>& features, int degree,
+                                 std::size_t limit) {
+  return Cook(table, features, degree).cook(limit, degree > 2);
+}
+
+}  // namespace gsr
