@@ -16,35 +16,57 @@ using composition::Tree;
 constexpr std::size_t kKeptBytes = std::size_t{8} << 20;
 constexpr double kPrintsPerUnit = 1e9;
 // Products of two atoms are made of the cheapest ones only.
-constexpr int kCheapAtom = 4;
-constexpr std::size_t kPairedAtoms = 60;
+constexpr int kCheapAtom = 5;
+constexpr std::size_t kPairedAtoms = 100;
+constexpr int kCostliestFactor = 4;  // of a monomial beside an atom
 
-int cost_of(const Monomial& monomial) {
-  int cost = 0;
-  bool divided = false;
-  for (const auto& [f, p] : monomial) {
-    cost += std::abs(p) + (std::abs(p) > 1 ? 0 : 0);
-    divided = divided || p < 0;
-  }
-  return cost + (divided ? 1 : 0);
-}
-
-void list_monomials(const std::vector<int>& features, std::size_t from, int left, Monomial& sofar,
-                    std::vector<Monomial>& out) {
+// All with exactly this degree; with first powers only if `linear`.
+void grow(const std::vector<int>& features, std::size_t from, int left, bool linear,
+          std::size_t most, Monomial& sofar, std::vector<Monomial>& out) {
   if (left == 0) {
     out.push_back(sofar);
     return;
   }
-  for (std::size_t f = from; f < features.size(); ++f)
-    for (int p = left; p >= 1; --p)
+  for (std::size_t f = from; f < features.size() && out.size() < most; ++f)
+    for (int p = linear ? 1 : left; p >= 1; --p)
       for (const int sign : {1, -1}) {
         sofar.emplace_back(features[f], sign * p);
-        list_monomials(features, f + 1, left - p, sofar, out);
+        grow(features, f + 1, left - p, linear, most, sofar, out);
         sofar.pop_back();
       }
 }
 
 }  // namespace
+
+int cost_of(const Monomial& monomial) {
+  int cost = 0;
+  bool divided = false;
+  for (const auto& [f, p] : monomial) {
+    cost += std::abs(p);
+    divided = divided || p < 0;
+  }
+  return cost + (divided ? 1 : 0);
+}
+
+std::vector<Monomial> list_monomials(const std::vector<int>& features, int degree,
+                                     std::size_t most) {
+  constexpr std::size_t kEnough = 50000;
+  constexpr int kMostFactors = 6;
+  const auto cheaper = [](const Monomial& a, const Monomial& b) { return cost_of(a) < cost_of(b); };
+  std::vector<Monomial> all;
+  Monomial sofar;
+  for (int k = 1; k <= degree && all.size() < most; ++k)
+    grow(features, 0, k, false, kEnough, sofar, all);
+  std::stable_sort(all.begin(), all.end(), cheaper);
+  if (all.size() > most) all.resize(most);
+  std::vector<Monomial> linear;
+  for (int k = degree + 1; k <= kMostFactors && linear.size() < most; ++k)
+    grow(features, 0, k, true, kEnough, sofar, linear);
+  std::stable_sort(linear.begin(), linear.end(), cheaper);
+  if (linear.size() > most) linear.resize(most);
+  all.insert(all.end(), linear.begin(), linear.end());
+  return all;
+}
 
 composition::Tree monomial_tree(const Table& table, const Monomial& monomial) {
   std::vector<composition::Operand> operands;
@@ -103,14 +125,7 @@ bool Candidates::is_new(const double* values) {
 }
 
 void Candidates::make_monomials(const std::vector<int>& features, const Reach& reach) {
-  std::vector<Monomial> all;
-  Monomial sofar;
-  for (int degree = 1; degree <= reach.degree && all.size() < reach.monomials; ++degree)
-    list_monomials(features, 0, degree, sofar, all);
-  std::stable_sort(all.begin(), all.end(), [](const Monomial& a, const Monomial& b) {
-    return cost_of(a) < cost_of(b);
-  });
-  if (all.size() > reach.monomials) all.resize(reach.monomials);
+  const std::vector<Monomial> all = list_monomials(features, reach.degree, reach.monomials);
   monomial_values_.resize(data_.n_rows(), static_cast<Index>(all.size()));
   for (const Monomial& monomial : all) {
     Basis basis;
@@ -135,7 +150,7 @@ bool Candidates::add_atom(const Tree& tree, int cost, bool base) {
 void Candidates::make_atoms(const std::vector<int>& features, const Reach& reach) {
   max_atoms_ = reach.atoms;
   atom_values_.resize(data_.n_rows(), static_cast<Index>(max_atoms_));
-  for (const Recipe& recipe : atom_recipes(table_, features, reach.degree, reach.atoms * 2 / 3)) {
+  for (const Recipe& recipe : atom_recipes(table_, features, reach)) {
     const auto before = static_cast<Index>(atoms_.size());
     if (add_atom(recipe.tree, recipe.cost, true) && !is_new(atom_values_[before])) atoms_.pop_back();
   }
@@ -184,19 +199,20 @@ void Candidates::make_terms(std::size_t limit) {
   const auto cost = [&](int a) { return atoms_[static_cast<std::size_t>(a)].cost; };
   std::stable_sort(by_cost.begin(), by_cost.end(), [&](int a, int b) { return cost(a) < cost(b); });
   for (const int a : by_cost) all.push_back({-1, a, -1, false, cost(a)});
-  const std::size_t most = 4 * limit;
+  const std::size_t most = 6 * limit;
   for (const int a : by_cost) {
     for (int m = 0; m < n_monomials && all.size() < most; ++m) {
-      const int total = cost(a) + 1 + monomial_costs_[static_cast<std::size_t>(m)];
-      if (total > cost(a) + 5) break;
+      const int extra = monomial_costs_[static_cast<std::size_t>(m)];
+      if (extra > kCostliestFactor) continue;
+      const int total = cost(a) + extra;
       all.push_back({m, a, -1, false, total});
     }
   }
   const std::size_t paired = std::min(kPairedAtoms, by_cost.size());
   for (std::size_t i = 0; i < paired; ++i)
     for (std::size_t j = i; j < paired; ++j)
-      if (cost(by_cost[j]) <= kCheapAtom + 1)
-        all.push_back({-1, by_cost[i], by_cost[j], false, cost(by_cost[i]) + cost(by_cost[j]) + 1});
+      if (cost(by_cost[j]) <= kCheapAtom)
+        all.push_back({-1, by_cost[i], by_cost[j], false, cost(by_cost[i]) + cost(by_cost[j])});
   std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
     return a.cost < b.cost;
   });

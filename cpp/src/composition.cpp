@@ -61,23 +61,34 @@ bool place(const Tree& tree, std::size_t at, Basis& basis,
   return true;
 }
 
-bool is_sign_only(const Tree& tree, const Table& table) {
-  return tree.transformation == table.identity() && tree.operands.size() == 1 &&
-         tree.argument != ArgumentType::weighted;
+bool passes_on(const Tree& tree, const Table& table) {
+  return tree.transformation == table.identity() && tree.argument == ArgumentType::variable &&
+         tree.operands.size() == 1;
+}
+
+bool is_negative(const Operand& operand) { return operand.feature < 0 || operand.negative; }
+
+void negate(Operand& operand) {
+  if (operand.inner.empty()) {
+    operand.feature = static_cast<std::int16_t>(-operand.feature);
+  } else {
+    operand.negative = !operand.negative;
+  }
 }
 
 // An inner row that only passes its operand on is that operand.
 void inline_identity(Tree& tree, const Table& table) {
   for (Operand& operand : tree.operands) {
-    if (operand.inner.empty() || !is_sign_only(operand.inner[0], table)) continue;
+    if (operand.inner.empty() || !passes_on(operand.inner[0], table)) continue;
     Operand only = operand.inner[0].operands[0];
-    const bool in_product = tree.argument == ArgumentType::product;
-    if (in_product && (only.feature < 0 || only.negative)) continue;  // a sign, not a division
-    if (operand.negative) {
-      only.feature = static_cast<std::int16_t>(-only.feature);
-      only.negative = !only.negative && !only.inner.empty();
-    }
+    // In a product a minus means division, so a sign stays where it is.
+    if (tree.argument == ArgumentType::product && is_negative(only)) continue;
     only.weight = operand.weight;
+    if (operand.negative) negate(only);
+    if (tree.argument == ArgumentType::weighted && is_negative(only)) {
+      negate(only);
+      only.weight = -only.weight;
+    }
     operand = only;
   }
 }
@@ -117,6 +128,21 @@ Tree apply(const Table& table, int code, const Tree& tree) {
   if (tree.transformation == table.identity())
     return {static_cast<std::int16_t>(code), tree.argument, tree.operands};
   return {static_cast<std::int16_t>(code), ArgumentType::variable, {row(tree)}};
+}
+
+Tree argument(const Table& table, const Tree& tree) {
+  const bool lone = tree.argument == ArgumentType::variable && !tree.operands[0].inner.empty();
+  if (lone && !tree.operands[0].negative) return tree.operands[0].inner[0];
+  return {static_cast<std::int16_t>(table.identity()), tree.argument, tree.operands};
+}
+
+bool is_monomial(const Table& table, const Tree& tree) {
+  if (tree.transformation != table.identity() || tree.argument == ArgumentType::sum ||
+      tree.argument == ArgumentType::weighted)
+    return false;
+  return std::all_of(tree.operands.begin(), tree.operands.end(), [](const Operand& operand) {
+    return operand.feature != 0 && std::abs(operand.feature) < kOne;
+  });
 }
 
 Tree product(const Table& table, const std::vector<Tree>& factors) {

@@ -19,6 +19,10 @@ constexpr int kLargestBatch = 256;
 // Generations after an exact law was found: so many, and this part of those before.
 constexpr int kGrace = 5;
 constexpr int kGraceShare = 4;
+constexpr double kShortLaw = 100.0;  // bits
+// Work given to the guide for each unit of the genetic programming, and ahead of it.
+constexpr double kGuidedShare = 2.0;
+constexpr double kGuidedLead = 300.0;
 
 void require(bool holds, const char* what) {
   if (!holds) throw std::invalid_argument(what);
@@ -92,7 +96,7 @@ Evolution::Status Evolution::run(double seconds) {
                          std::chrono::duration<double>(std::min(seconds, 1e8)));
   while (status_ == Status::running) {
     if (next_birth_ == kBetweenGenerations) {
-      if (guide_ != nullptr && guided_work_ <= static_cast<double>(bred_)) {
+      if (guide_ != nullptr && guided_work_ <= kGuidedLead + kGuidedShare * static_cast<double>(bred_)) {
         follow_guide();
         if (Clock::now() >= deadline) break;
         continue;
@@ -225,7 +229,8 @@ Evolution::Status Evolution::check() {
     if (exact_since_ < 0) exact_since_ = std::max(generation_, 0);
     if (generation_ >= exact_since_ + kGrace + exact_since_ / kGraceShare) return Status::exact;
   }
-  const bool literal = s.solver == SolverKind::printed || generation_ >= s.relax_interval;
+  const bool literal = s.solver == SolverKind::printed ||
+                       (guide_ == nullptr && generation_ >= s.relax_interval);
   if (literal && reaches_threshold()) return Status::threshold;
   if (s.max_generations > 0 && generation_ + 1 >= s.max_generations)
     return Status::max_generations;
@@ -235,8 +240,10 @@ Evolution::Status Evolution::check() {
 // More rows are more evidence: a long law that holds to rounding on many rows is no accident.
 double Evolution::accepted() const {
   const double rows = static_cast<double>(problem_->x.n_rows());
-  const double evidence = guide_ == nullptr ? 0.0 : std::clamp(2.0 * (rows - 20.0), 0.0, 240.0);
-  return accepted_bits(std::max(generation_, 0)) + evidence;
+  if (guide_ == nullptr) return accepted_bits(std::max(generation_, 0));
+  const double evidence = std::clamp(2.0 * (rows - 20.0), 0.0, 240.0);
+  // As long as simple candidates are still to be looked at, only a short law ends the search.
+  return evidence + (guide_->past_first_level() ? accepted_bits(std::max(generation_, 0)) : kShortLaw);
 }
 
 bool Evolution::reaches_threshold() const {

@@ -125,6 +125,13 @@ double IndividualSolver::error_on_both_scales(const Law& law) const {
                                  : law.transformed_error;
 }
 
+Law IndividualSolver::fitted_law() {
+  if (has_law_) return law_;
+  Law law = score_subset();
+  add_terms(law);
+  return law;
+}
+
 void IndividualSolver::collect(const Archive& archive, std::vector<Law>& laws) {
   if (has_law_ && archive.would_take(law_)) laws.push_back(law_);
   const bool printed = problem_.settings.solver == SolverKind::printed;

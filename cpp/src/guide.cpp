@@ -4,6 +4,7 @@
 #include <cmath>
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <numeric>
 
 #include "gsr/random.hpp"
@@ -14,8 +15,6 @@ namespace {
 
 using composition::Tree;
 
-constexpr Index kFirstRows = 128;  // grows fourfold with each level
-constexpr Index kMostRows = 2048;
 constexpr std::size_t kMostFeatures = 10;  // combined with each other
 constexpr int kBins = 8;
 constexpr int kColumns = 28;  // of an individual made here
@@ -30,16 +29,23 @@ constexpr double kNearlyExact = 1e-14;  // share of the variance that is left
 Reach reach(int level, std::size_t n_features) {
   const std::size_t d = std::max<std::size_t>(1, n_features);
   switch (level) {
-    case 0: return {2, std::max<std::size_t>(60, 4 * d), 150, 500};
-    case 1: return {3, std::max<std::size_t>(250, 8 * d), 600, 2500};
-    case 2: return {5, 1200, 3000, 10000};
-    default: return {6, 4000, 8000, 40000};
+    case 0: return {2, 60 + 20 * d, 200 + 60 * d, 400 + 100 * d, false};
+    case 1: return {4, 200 + 80 * d, 600 + 300 * d, 1500 + 400 * d, true};
+    case 2: return {5, 400 + 250 * d, 2000 + 800 * d, 5000 + 1500 * d, true};
+    default: return {6, 800 + 500 * d, 4000 + 1500 * d, 15000 + 5000 * d, true};
   }
 }
 
-int beam(int level) { return level < 2 ? 3 : 5; }
-int depth(int level) { return level == 0 ? 5 : 7; }
-Index pair_reach(int level) { return level == 0 ? 500 : level == 1 ? 1500 : 4000; }
+Index rows_at(int level, int n_features) {
+  const Index few = 40 + 4 * std::min(n_features, 12);
+  return level == 0 ? few : level == 1 ? 128 : level == 2 ? 400 : 1600;
+}
+
+int beam(int level) { return level < 2 ? 3 : 4; }
+int depth(int level) { return level == 0 ? 5 : 6; }
+Index pair_reach(int level) { return level == 0 ? 600 : level == 1 ? 2000 : 5000; }
+// Sets of columns are followed this far only for the best goals; the others get a glance.
+constexpr std::size_t kFavoured = 8;
 
 std::vector<Index> spread_rows(Index n, Index wanted, std::uint64_t seed) {
   std::vector<Index> rows(static_cast<std::size_t>(n));
@@ -88,7 +94,7 @@ bool snapped(double exponent, double tolerance, int& halves) {
 
 Guide::Guide(const Problem& problem, std::size_t max_bytes)
     : problem_(problem), settings_(problem.settings), solver_(problem, max_bytes, kColumns, 2) {
-  choose_rows(kFirstRows);
+  choose_rows(problem.x.n_rows());
   rank_features();
   plan_level();
 }
@@ -121,7 +127,7 @@ double Guide::size_of(double operations) const {
 
 void Guide::choose_rows(Index n) {
   const std::vector<Index> rows =
-      spread_rows(problem_.x.n_rows(), std::min(n, kMostRows), settings_.seed);
+      spread_rows(problem_.x.n_rows(), n, settings_.seed);
   x_.features = take_rows(problem_.x.features, rows);
   y_.features = take_rows(problem_.y.features, rows);
 }
@@ -141,7 +147,7 @@ void Guide::rank_features() {
 }
 
 void Guide::plan_level() {
-  choose_rows(kFirstRows << (2 * level_));
+  choose_rows(rows_at(level_, problem_.x.n_features()));
   make_goals();
   if (level_ == 0) plan_sublibraries();
   work_.emplace_back([this] { return build_pools(); });
@@ -165,13 +171,15 @@ void Guide::make_goals() {
   goals_.clear();
   log_goals_.clear();
   for (const LogTarget& target : log_targets(problem_.target_table, settings_)) {
-    LogGoal goal{target, values_of(target.logarithm, y_, problem_.target_table), 1.0};
+    LogGoal goal{target, values_of(target.logarithm, y_, problem_.target_table), 1.0, {}, 0.0};
     if (goal.values.empty()) continue;
     for (const LogGoal& old : log_before)
-      if (old.target.logarithm == target.logarithm) goal.promise = old.promise;
+      if (old.target.logarithm == target.logarithm && old.prefactor.empty())
+        goal.promise = old.promise;
     log_goals_.push_back(std::move(goal));
   }
   if (level_ == 0) find_prefactors();
+  if (level_ < 2) add_shifted_log_goals();
   for (const Basis& psi : sum_targets(problem_.target_table, settings_)) {
     const Buffer values = values_of(psi, y_, problem_.target_table);
     if (values.empty()) continue;
@@ -195,14 +203,48 @@ void Guide::add_prefactor_goals() {
     for (std::size_t k = 0; k < n_plain; ++k) {
       Monomial scaled = prefactor;
       for (auto& [f, p] : scaled) p *= k == 0 ? 1 : k == 1 ? -1 : 2;
-      Basis basis;
-      if (!composition::write({monomial_tree(problem_.table, scaled)}, basis)) continue;
-      const Buffer divisor = values_of(basis, x_, problem_.table);
+      const Buffer divisor = monomial_values(scaled);
       if (divisor.empty()) continue;
       Goal goal{goals_[k].psi, scaled, goals_[k].values, 1.0, {}, {}};
       for (Index i = 0; i < x_.n_rows(); ++i)
         goal.values[static_cast<std::size_t>(i)] /= divisor[static_cast<std::size_t>(i)];
       goals_.push_back(std::move(goal));
+    }
+  }
+}
+
+Buffer Guide::monomial_values(const Monomial& monomial) const {
+  Basis basis;
+  if (!composition::write({monomial_tree(problem_.table, monomial)}, basis)) return {};
+  return values_of(basis, x_, problem_.table);
+}
+
+// y = p (1 + product) and y = p (-1 + product), with one more feature in p.
+void Guide::add_shifted_log_goals() {
+  if (log_goals_.empty() || prefactors_.empty()) return;
+  std::vector<Monomial> tried;
+  for (const Monomial& found : prefactors_) {
+    tried.push_back(found);
+    for (const int f : features_)
+      for (const int sign : {1, -1}) {
+        const auto known = [f](const auto& power) { return power.first == f; };
+        if (std::any_of(found.begin(), found.end(), known)) continue;
+        tried.push_back(found);
+        tried.back().emplace_back(f, sign);
+      }
+  }
+  for (const Monomial& prefactor : tried) {
+    const Buffer divisor = monomial_values(prefactor);
+    if (divisor.empty()) continue;
+    for (const double shift : {-1.0, 1.0}) {
+      LogGoal goal{log_goals_[0].target, divisor, 1.0, prefactor, shift};
+      bool finite = true;
+      for (Index i = 0; i < x_.n_rows(); ++i) {
+        double& v = goal.values[static_cast<std::size_t>(i)];
+        v = std::log(std::abs(y_.features[0][i] / v + shift));
+        finite = finite && std::isfinite(v);
+      }
+      if (finite) log_goals_.push_back(std::move(goal));
     }
   }
 }
@@ -290,7 +332,14 @@ bool Guide::add_basis(const Trees& factors, std::vector<Basis>& out) const {
   return true;
 }
 
-void Guide::propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi) {
+const LogTarget* Guide::log_target(const Basis& psi) const {
+  for (const LogGoal& goal : log_goals_)
+    if (goal.target.logarithm == psi) return &goal.target;
+  return nullptr;
+}
+
+// A law for a logarithm is tried as a product too, which says the same better.
+Law Guide::propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi) {
   ++evaluations_;
   solver_.phi().clear();
   solver_.psi().clear();
@@ -298,7 +347,8 @@ void Guide::propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi
   for (const Basis& basis : phi) solver_.phi().add(basis);
   Individual individual;
   individual.fitness = solver_.solve(std::numeric_limits<double>::infinity(), kAnyBits);
-  if (!std::isfinite(individual.fitness)) return;
+  if (!std::isfinite(individual.fitness)) return {};
+  Law fitted = solver_.fitted_law();
   std::vector<Law> laws;
   solver_.collect(*archive_, laws);
   for (const Law& law : laws)
@@ -306,6 +356,11 @@ void Guide::propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi
   for (int j = 0; j < solver_.phi().size(); ++j) individual.phi.push_back(solver_.phi().basis(j));
   individual.psi = {psi[0]};
   individuals_.push_back(std::move(individual));
+  const LogTarget* logarithm = psi.size() == 1 ? log_target(psi[0]) : nullptr;
+  if (logarithm != nullptr)
+    propose_as_product(fitted, logarithm->plain, {},
+                       fitted.exact ? kExactExponent : kNoisyExponent);
+  return fitted;
 }
 
 // ---- sublibraries solved whole ---------------------------------------------------------------
@@ -318,8 +373,22 @@ void Guide::plan_sublibraries() {
     for (const Trees& factors : library) add_basis(factors, bases);
     if (bases.empty()) continue;
     work_.emplace_back([this, bases] {
-      for (const Goal& goal : goals_)
-        if (goal.prefactor.empty() && goal.partner.size == 0) propose({goal.psi}, bases);
+      for (const Goal& goal : goals_) {
+        if (goal.partner.size > 0) continue;
+        if (goal.prefactor.empty()) {
+          propose({goal.psi}, bases);
+          continue;
+        }
+        std::vector<Basis> scaled;
+        const Tree prefactor = monomial_tree(problem_.table, goal.prefactor);
+        add_basis({prefactor}, scaled);
+        for (const Basis& basis : bases) {
+          Trees factors = composition::factors(basis);
+          factors.push_back(prefactor);
+          add_basis(factors, scaled);
+        }
+        propose({goal.psi}, scaled);
+      }
       return static_cast<double>(goals_.size()) * 2.0;
     });
   }
@@ -372,8 +441,11 @@ double Guide::scan_sums(Goal& goal) {
   const Buffer* given = nullptr;
   if (goal.partner.size > 0 && sum_pool_->prepare(goal.partner_values.data(), partner) > 0.0)
     given = &partner;
-  std::vector<ols::Choice> choices =
-      sum_pool_->forward(target, depth(level_), beam(level_), given);
+  const auto place = static_cast<std::size_t>(&goal - goals_.data());
+  const bool favoured = level_ == 0 || place < kFavoured;
+  const int most = favoured ? depth(level_) : 2;
+  const int width = favoured ? beam(level_) : 2;
+  std::vector<ols::Choice> choices = sum_pool_->forward(target, most, width, given);
   std::size_t size = 0;
   for (ols::Choice& choice : choices) {
     if (choice.columns.size() == size && choice.rest > kNearlyExact) continue;  // best of its size
@@ -383,7 +455,7 @@ double Guide::scan_sums(Goal& goal) {
     goal.promise = std::min(goal.promise, choice.rest);
     propose_sum(goal, choice);
   }
-  const double steps = depth(level_) * beam(level_) * beam(level_) + 60.0;
+  const double steps = most * (width * width + most);
   return size_of(steps * static_cast<double>(sum_pool_->size() * x_.n_rows()) * 2.0) + 10.0;
 }
 
@@ -460,10 +532,12 @@ void Guide::propose_product(LogGoal& goal, const ols::Choice& choice) {
   if (ln < 0) return;
   std::vector<Candidate> chosen;
   for (const Index j : choice.columns) chosen.push_back(log_list_[static_cast<std::size_t>(j)]);
-  // The same as a plain product, if its exponents are simple, is the better way to say it.
-  const bool exact = choice.rest < 1e-10;
-  if (!propose_plain_product(goal, chosen, exact ? kExactExponent : kNoisyExponent) && exact)
-    propose_plain_product(goal, chosen, kNoisyExponent);
+  if (!goal.prefactor.empty()) {
+    const bool exact = choice.rest < 1e-9;
+    propose_as_product(fit_on_rows(goal, chosen), goal.target.plain, goal.prefactor,
+                       exact ? 1e-3 : kNoisyExponent);
+    return;
+  }
   std::vector<Basis> bases;
   for (const int f : free_features_)
     add_basis({composition::apply(table, ln, monomial_tree(table, {{f, 1}}))}, bases);
@@ -472,53 +546,85 @@ void Guide::propose_product(LogGoal& goal, const ols::Choice& choice) {
   propose({goal.target.logarithm}, bases);
 }
 
-bool Guide::propose_plain_product(const LogGoal& goal, const std::vector<Candidate>& chosen,
-                                  double tolerance) {
+// The sum of logarithms fitted on the scanned rows.
+Law Guide::fit_on_rows(const LogGoal& goal, const std::vector<Candidate>& chosen) const {
   const Table& table = problem_.table;
+  const int ln = table.find("ln");
   const Columns extra = candidates_->values(chosen);
   Orthogonalizer qr;
   qr.reset(x_.n_rows(), free_.n_columns() + extra.n_columns());
   for (Index j = 0; j < free_.n_columns(); ++j) qr.push(free_[j], 0.0);
   for (Index j = 0; j < extra.n_columns(); ++j) qr.push(extra[j], 0.0);
-  if (qr.size() != free_.n_columns() + extra.n_columns()) return false;
+  Law law;
+  if (qr.size() != free_.n_columns() + extra.n_columns()) return law;
   Buffer rest = goal.values;
-  Vector projected(qr.size()), exponent(qr.size());
+  Vector projected(qr.size()), alpha(qr.size());
   qr.project(rest.data(), projected.data());
-  qr.solve(projected.data(), exponent.data());
+  qr.solve(projected.data(), alpha.data());
+  for (std::size_t k = 0; k < free_features_.size(); ++k)
+    if (add_basis({composition::apply(table, ln, monomial_tree(table, {{free_features_[k], 1}}))},
+                  law.phi))
+      law.alpha.push_back(alpha(static_cast<Index>(k) + 1));
+  for (std::size_t k = 0; k < chosen.size(); ++k)
+    if (add_basis(candidates_->factors(chosen[k]), law.phi))
+      law.alpha.push_back(alpha(free_.n_columns() + static_cast<Index>(k)));
+  return law;
+}
 
-  Monomial whole, root;
-  for (std::size_t k = 0; k < free_features_.size(); ++k) {
-    int halves = 0;
-    if (!snapped(exponent(static_cast<Index>(k) + 1), tolerance, halves)) return false;
-    const int odd = halves % 2;  // x^(k + 1/2) = x^k sqrt(x), with the sign of the power
-    if (halves / 2 != 0) whole.emplace_back(free_features_[k], halves / 2);
-    if (odd != 0) root.emplace_back(free_features_[k], odd);
-  }
+// p (1 + product) has the terms p and p times the product.
+bool Guide::propose_as_product(const Law& law, const Basis& plain, const Monomial& prefactor,
+                               double tolerance) {
   Trees factors;
-  if (!whole.empty()) factors.push_back(monomial_tree(table, whole));
-  if (!root.empty()) {
-    if (table.find("sqrt") < 0) return false;
-    factors.push_back(composition::apply(table, table.find("sqrt"), monomial_tree(table, root)));
+  if (!product_factors(law, tolerance, factors) || factors.empty()) return false;
+  std::vector<Basis> bases;
+  if (!prefactor.empty()) {
+    const Tree tree = monomial_tree(problem_.table, prefactor);
+    if (!add_basis({tree}, bases)) return false;
+    factors.push_back(tree);
   }
-  for (std::size_t k = 0; k < chosen.size(); ++k) {
-    const double c = exponent(free_.n_columns() + static_cast<Index>(k));
+  if (!add_basis(factors, bases)) return false;
+  propose({plain}, bases);
+  return true;
+}
+
+// exp of the law's terms: powers where they are logarithms, exponentials where not.
+bool Guide::product_factors(const Law& law, double tolerance, Trees& factors) const {
+  const Table& table = problem_.table;
+  const int ln = table.find("ln");
+  const int exp = table.find("exp");
+  std::map<int, int> halves_of;
+  for (std::size_t k = 0; k < law.phi.size(); ++k) {
+    if (is_constant(law.phi[k], table)) continue;
+    const Trees term = composition::factors(law.phi[k]);
     int halves = 0;
-    if (chosen[k].logarithm) {
-      if (!snapped(c, tolerance, halves)) return false;
-      if (!power_factors(table, candidates_->atom(chosen[k]), halves, factors)) return false;
+    const bool simple = snapped(law.alpha[k], tolerance, halves);
+    if (term.size() == 1 && term[0].transformation == ln) {
+      if (!simple) return false;
+      Tree inside = composition::argument(table, term[0]);
+      if (composition::is_monomial(table, inside)) {
+        for (const composition::Operand& operand : inside.operands)
+          halves_of[std::abs(operand.feature)] += operand.feature > 0 ? halves : -halves;
+      } else if (!power_factors(table, inside, halves, factors)) {
+        return false;
+      }
       continue;
     }
-    const int exp = table.find("exp");
     if (exp < 0) return false;
-    const Trees inside = candidates_->factors(chosen[k]);
-    const bool unit = snapped(c, tolerance, halves) && std::abs(halves) == 2;
-    const Tree argument = composition::product(table, inside);
-    Tree factor = composition::apply(table, exp, unit ? argument : composition::scaled(table, argument, c));
+    const bool unit = simple && std::abs(halves) == 2;
+    const Tree argument = composition::product(table, term);
+    Tree factor = composition::apply(
+        table, exp, unit ? argument : composition::scaled(table, argument, law.alpha[k]));
     factors.push_back(unit && halves < 0 ? composition::reciprocal(std::move(factor)) : factor);
   }
-  std::vector<Basis> bases;
-  if (factors.empty() || !add_basis(factors, bases)) return false;
-  propose({goal.target.plain}, bases);
+  Monomial whole, root;
+  for (const auto& [f, halves] : halves_of) {
+    if (halves / 2 != 0) whole.emplace_back(f, halves / 2);
+    if (halves % 2 != 0) root.emplace_back(f, halves % 2);
+  }
+  if (!whole.empty()) factors.push_back(monomial_tree(table, whole));
+  if (root.empty()) return true;
+  if (table.find("sqrt") < 0) return false;
+  factors.push_back(composition::apply(table, table.find("sqrt"), monomial_tree(table, root)));
   return true;
 }
 

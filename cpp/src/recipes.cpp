@@ -33,18 +33,17 @@ bool shares_feature(const Monomial& a, const Monomial& b) {
 
 class Cook {
  public:
-  Cook(const Table& table, const std::vector<int>& features, int degree)
+  Cook(const Table& table, const std::vector<int>& features, const Reach& reach)
       : table_(table), features_(features) {
-    const int positive_degree = std::min(degree, 3);
     powers_.push_back({});
-    grow(0, positive_degree, {}, 0, false, powers_);
-    laurent_ = {};
-    grow(0, std::min(degree, 4), {}, 0, true, laurent_);
-    const auto by_degree = [](const Power& a, const Power& b) { return a.degree < b.degree; };
-    std::stable_sort(powers_.begin(), powers_.end(), by_degree);
-    std::stable_sort(laurent_.begin(), laurent_.end(), by_degree);
-    if (powers_.size() > kMostPowers) powers_.resize(kMostPowers);
-    if (laurent_.size() > kMostLaurent) laurent_.resize(kMostLaurent);
+    for (Monomial& m : list_monomials(features, std::min(reach.degree, 3), kMostPowers * 8)) {
+      const bool positive = std::all_of(m.begin(), m.end(), [](const auto& p) { return p.second > 0; });
+      if (positive && powers_.size() < kMostPowers) powers_.push_back({m, degree_of(m)});
+    }
+    for (Monomial& m : list_monomials(features, reach.degree, reach.monomials))
+      laurent_.push_back({m, cost_of(m)});
+    std::stable_sort(laurent_.begin(), laurent_.end(),
+                     [](const Power& a, const Power& b) { return a.degree < b.degree; });
     for (const char* name : {"sin", "cos", "exp", "ln", "tanh", "tan", "sqrt"})
       if (const int code = table.find(name); code >= 0) unary_.push_back(code);
     for (const char* name : {"cos", "sin", "exp"})
@@ -56,6 +55,7 @@ class Cook {
     unary_of_monomials();
     unary_of_binomials();
     one_and_unary();
+    exponential_pairs();
     if (deep) {
       trinomials();
       one_and_products();
@@ -74,24 +74,12 @@ class Cook {
 
  private:
   static constexpr std::size_t kMostPowers = 120;
-  static constexpr std::size_t kMostLaurent = 700;
 
-  void grow(std::size_t from, int left, Monomial sofar, int degree, bool negative,
-            std::vector<Power>& out) const {
-    for (std::size_t f = from; f < features_.size(); ++f) {
-      for (int p = 1; p <= left; ++p) {
-        for (const int sign : {1, -1}) {
-          if (sign < 0 && !negative) continue;
-          Monomial next = sofar;
-          next.emplace_back(features_[f], sign * p);
-          out.push_back({next, degree + p});
-          if (out.size() > 20000) return;
-          grow(f + 1, left - p, next, degree + p, negative, out);
-        }
-      }
-    }
+  static int degree_of(const Monomial& monomial) {
+    int degree = 0;
+    for (const auto& [f, p] : monomial) degree += std::abs(p);
+    return degree;
   }
-
   Tree monomial(const Monomial& m) const { return monomial_tree(table_, m); }
   Operand operand(const Monomial& m, bool negative) const {
     if (m.empty()) return composition::one(negative);
@@ -143,7 +131,7 @@ class Cook {
       for (const int code : unary_) {
         if (table_[code].name == "sqrt" || table_[code].name == "exp") continue;
         for (const bool minus : {false, true})
-          add(cost + 2, [this, &a, &b, code, minus] {
+          add(cost + 1, [this, &a, &b, code, minus] {
             return apply(table_, code, sum({{&a, false}, {&b, minus}}));
           });
       }
@@ -172,6 +160,19 @@ class Cook {
           });
   }
 
+  // exp(m) + exp(-m) and exp(m) - exp(-m).
+  void exponential_pairs() {
+    const int code = table_.find("exp");
+    if (code < 0) return;
+    for (const Power& p : laurent_)
+      for (const bool minus : {false, true})
+        add(5 + p.degree, [this, &p, code, minus] {
+          const Tree up = apply(table_, code, monomial(p.monomial));
+          return combine(table_, ArgumentType::sum,
+                         {composition::row(up), composition::row(composition::reciprocal(up), minus)});
+        });
+  }
+
   void trinomials() {
     const std::size_t n = std::min<std::size_t>(powers_.size(), 40);
     for (std::size_t i = 0; i < n; ++i)
@@ -191,19 +192,29 @@ class Cook {
 
   // 1 + x1 cos(x2) and its like.
   void one_and_products() {
+    const auto add_one_and = [&](const Power& p, int cost, const Tree& function) {
+      for (const bool minus : {false, true})
+        add(4 + p.degree + cost, [this, &p, function, minus] {
+          Tree inner = monomial(p.monomial);
+          inner.argument = ArgumentType::product;
+          inner.operands.push_back(composition::row(function));
+          return one_plus(inner, minus);
+        });
+    };
     for (const Power& p : laurent_) {
-      if (p.degree > 2) break;
-      for (const int f : features_) {
-        if (shares_feature(p.monomial, {{f, 1}})) continue;
+      if (p.degree > 3) break;
+      for (const Power& q : powers_) {
+        if (q.degree == 0 || q.degree > 2 || shares_feature(p.monomial, q.monomial)) continue;
         for (const int code : shifted_)
-          for (const bool minus : {false, true})
-            add(5 + p.degree, [this, &p, f, code, minus] {
-              Tree inner = monomial(p.monomial);
-              inner.argument = ArgumentType::product;
-              inner.operands.push_back(composition::row(apply(table_, code, monomial({{f, 1}}))));
-              return one_plus(inner, minus);
-            });
+          add_one_and(p, q.degree, apply(table_, code, monomial(q.monomial)));
       }
+      if (p.degree > 1) continue;
+      each_binomial(3, [&](const Monomial& a, const Monomial& b, int) {
+        if (shares_feature(p.monomial, a) || shares_feature(p.monomial, b) || a.empty()) return;
+        for (const int code : shifted_)
+          if (table_[code].family == Family::trigonometric)
+            add_one_and(p, 3, apply(table_, code, sum({{&a, false}, {&b, true}})));
+      });
     }
   }
 
@@ -250,9 +261,9 @@ class Cook {
 
 }  // namespace
 
-std::vector<Recipe> atom_recipes(const Table& table, const std::vector<int>& features, int degree,
-                                 std::size_t limit) {
-  return Cook(table, features, degree).cook(limit, degree > 2);
+std::vector<Recipe> atom_recipes(const Table& table, const std::vector<int>& features,
+                                 const Reach& reach) {
+  return Cook(table, features, reach).cook(reach.atoms * 2 / 3, reach.deep);
 }
 
 }  // namespace gsr

@@ -18,9 +18,17 @@ using Monomial = std::vector<std::pair<int, int>>;
 
 // How far a pool goes.
 struct Reach {
-  int degree;  // of monomials
-  std::size_t monomials, atoms, terms;
+  int degree;                // of monomials
+  std::size_t monomials;     // up to that degree, and as many products of first powers
+  std::size_t atoms, terms;
+  bool deep;                 // compositions too
 };
+
+// Monomials with positive and negative powers up to a degree, then products of first powers of any
+// number of features (x1 x2 / (x3 x4 x5)), at most `most` of either kind.
+std::vector<Monomial> list_monomials(const std::vector<int>& features, int degree,
+                                     std::size_t most);
+int cost_of(const Monomial& monomial);
 
 // A product of blocks, or the logarithm of an atom.
 struct Candidate {

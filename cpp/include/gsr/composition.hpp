@@ -32,6 +32,10 @@ Tree combine(const Table& table, ArgumentType argument, std::vector<Operand> ope
 Tree apply(const Table& table, int code, const Tree& tree);
 Tree reciprocal(Tree tree);
 Tree product(const Table& table, const std::vector<Tree>& factors);
+// What T is applied to in T(...), as a tree of its own.
+Tree argument(const Table& table, const Tree& tree);
+// A product of powers of features.
+bool is_monomial(const Table& table, const Tree& tree);
 Tree scaled(const Table& table, const Tree& tree, double factor);  // with a real constant
 
 // ---- matrices --------------------------------------------------------------------------------

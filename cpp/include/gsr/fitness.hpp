@@ -80,6 +80,8 @@ class IndividualSolver {
   // whose error cannot fall below `bound` is not solved further: it would not survive. An exact law
   // of at most `bits_limit` bits ranks before everything else.
   double solve(double bound, double bits_limit);
+  // The law of the individual solved last.
+  Law fitted_law();
   // Appends the laws of the individual solved last that the archive would take.
   void collect(const Archive& archive, std::vector<Law>& laws);
 

@@ -23,6 +23,7 @@ class Guide {
   // archive would take are offered to it, good sets of basis functions are kept as individuals.
   double step(Archive& archive);
   bool exhausted() const { return work_.empty() && level_ > kLastLevel; }
+  bool past_first_level() const { return level_ > 0; }
   std::vector<Individual> take_individuals() { return std::move(individuals_); }
   long evaluations() const { return evaluations_; }
 
@@ -38,10 +39,13 @@ class Guide {
     Basis partner;         // a second psi beside it; of size 0: none
     Buffer partner_values;
   };
+  // ln|h(y)|, or ln|y/p - 1| for a law y = p (1 + product).
   struct LogGoal {
     LogTarget target;
     Buffer values;
     double promise = 1.0;
+    Monomial prefactor;
+    double shift = 0.0;
   };
   using Trees = std::vector<composition::Tree>;
 
@@ -49,6 +53,7 @@ class Guide {
   void rank_features();
   void make_goals();
   void add_prefactor_goals();
+  void add_shifted_log_goals();
   void add_partner_goals();
   void find_prefactors();
   void plan_level();
@@ -59,12 +64,16 @@ class Guide {
   double scan_logarithms(LogGoal& goal);
   double scan_log_pairs();
 
-  void propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi);
+  Law propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi);
+  const LogTarget* log_target(const Basis& psi) const;
   void propose_sum(Goal& goal, const ols::Choice& choice);
   void propose_product(LogGoal& goal, const ols::Choice& choice);
-  bool propose_plain_product(const LogGoal& goal, const std::vector<Candidate>& chosen,
-                             double tolerance);
+  bool propose_as_product(const Law& law, const Basis& plain, const Monomial& prefactor,
+                          double tolerance);
+  bool product_factors(const Law& law, double tolerance, Trees& factors) const;
   bool add_basis(const Trees& factors, std::vector<Basis>& out) const;
+  Law fit_on_rows(const LogGoal& goal, const std::vector<Candidate>& chosen) const;
+  Buffer monomial_values(const Monomial& monomial) const;
   Buffer values_of(const Basis& basis, const Dataset& data, const Table& table) const;
   double size_of(double operations) const;
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "gsr/composition.hpp"
+#include "gsr/candidates.hpp"
 
 namespace gsr {
 
@@ -12,9 +12,8 @@ struct Recipe {
   int cost;
 };
 
-// At most `limit` atoms over the features, cheapest first. `depth` widens the families: 0 sums and
-// differences of powers and transformations of products, 1 and more deeper compositions.
-std::vector<Recipe> atom_recipes(const Table& table, const std::vector<int>& features, int degree,
-                                 std::size_t limit);
+// Two thirds of the atoms that the reach allows, cheapest first; powers of them are the rest.
+std::vector<Recipe> atom_recipes(const Table& table, const std::vector<int>& features,
+                                 const Reach& reach);
 
 }  // namespace gsr
