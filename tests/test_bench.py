@@ -53,7 +53,7 @@ class Fake:
     def fit(self, X: np.ndarray, y: np.ndarray) -> Fake:
         if len(self.made) - 1 == type(self).interrupt_at:
             raise KeyboardInterrupt
-        if "cube" in self.options["library"]:
+        if "cube" in self.options.get("library", ()):
             raise RuntimeError("cubes are too hard")
         self.equation_ = Equation(self.coefficient)
         return self
@@ -88,6 +88,7 @@ def test_a_proved_law_is_recovered(fake: type[Fake]) -> None:
         (name, seed) for name in ("Nguyen-10", "Neat-5") for seed in range(3)
     ]
     assert all(row.recovered and row.verdict == "proved" for row in rows)
+    assert all(row.exact and not row.approximation for row in rows)
     assert all(row.rmse_train < 1e-15 and row.rmse_test < 1e-15 for row in rows)
     assert all(math.isfinite(row.seconds) and row.error == "" for row in rows)
     assert rows[0].equation == "y = 2 sin(x1) cos(x2)"
@@ -106,6 +107,25 @@ def test_the_estimator_gets_the_problem_s_settings(fake: type[Fake]) -> None:
         "n_psi": 2,
         "verbose": 0,
     }
+
+
+@pytest.mark.parametrize("name", ["SymSet-11", "Feynman-I.12.1"])
+def test_the_default_preset_is_not_told_what_a_user_would_not_know(
+    fake: type[Fake], name: str
+) -> None:
+    run([name], preset="default")
+    assert fake.made[-1] == {
+        "preset": "default",
+        "max_time": 1.0,
+        "random_state": 0,
+        "n_jobs": 1,
+    }
+
+
+def test_a_problem_without_a_library_leaves_it_to_the_preset(fake: type[Fake]) -> None:
+    run(["Feynman-I.12.1"], preset="paper")
+    assert fake.made[-1]["library"] is None
+    assert fake.made[-1]["target_library"] is None
 
 
 def test_options_win_over_the_problem_s_settings(fake: type[Fake]) -> None:
@@ -132,7 +152,29 @@ def test_a_close_law_is_called_an_approximation(
     monkeypatch.setattr("gsr.recovery.FIT_TOLERANCE", 1e-12)
     fake.coefficient = 2.0 + 1e-8
     (row,) = run(["Nguyen-10"])
-    assert (row.recovered, row.approximation) == (False, True)
+    assert (row.recovered, row.approximation, row.exact) == (False, True, False)
+
+
+def test_noise_is_judged_by_structure(fake: type[Fake]) -> None:
+    fake.coefficient = 2.01
+    rows = run(["Nguyen-10", "Nguyen-9"], noise=(0.01, 0.1))
+    assert [(row.problem, row.noise) for row in rows] == [
+        (name, level) for level in (0.01, 0.1) for name in ("Nguyen-10", "Nguyen-9")
+    ]
+    assert [row.structure for row in rows] == [True, False, True, False]
+    assert not any(row.recovered for row in rows)
+    assert [row.verdict for row in rows[:2]] == ["same", "inexact"]
+    assert all(row.found == row.structure for row in rows)
+
+
+def test_noise_is_a_fraction_of_the_root_mean_square() -> None:
+    problem = get("Livermore-1")
+    (X, y), (X_noisy, y_noisy) = problem.train(0), problem.train(0, 0.1)
+    np.testing.assert_array_equal(X, X_noisy)
+    size = np.sqrt(np.mean((y_noisy - y) ** 2) / np.mean(y**2))
+    assert size == pytest.approx(0.1, rel=0.1)
+    np.testing.assert_array_equal(y_noisy, problem.train(0, 0.1)[1])
+    np.testing.assert_allclose(problem.train(0, 0.2)[1] - y, 2 * (y_noisy - y))
 
 
 def test_a_run_that_raises_is_kept_with_its_error(fake: type[Fake]) -> None:
@@ -191,17 +233,62 @@ def row(problem: str, seed: int, **values: Any) -> bench.Row:
     return bench.Row(get(problem).suite, problem, seed, **values)
 
 
+def lines_of(text: str, title: str) -> dict[str, str]:
+    """Return the lines of the table called `title`, by their first word."""
+    shown = text[text.index(title) :].splitlines()
+    last = next(k for k, line in enumerate(shown) if line.split()[:1] in (["All"], ["Average"]))
+    split = [line.split() for line in shown[: last + 1]]
+    return {words[0]: " ".join(words[1:]) for words in split if words}
+
+
 def test_tables_show_ours_beside_the_paper_s() -> None:
+    good = {"recovered": True, "exact": True, "rmse_train": 0.0, "rmse_test": 0.0}
     rows = [
-        row("Livermore-21", 0, recovered=True, rmse_train=0.0, rmse_test=0.0, seconds=1.0),
-        row("Livermore-21", 1, recovered=False, rmse_train=0.5, rmse_test=0.25, seconds=3.0),
-        row("Livermore-5", 0, recovered=True, rmse_train=0.0, rmse_test=0.0, seconds=4.0),
+        row("Livermore-21", 0, **good, seconds=1.0),
+        row("Livermore-21", 1, rmse_train=0.5, rmse_test=0.25, seconds=3.0),
+        row("Livermore-5", 0, **good, seconds=4.0),
     ]
-    lines = [line.split() for line in text_of(bench.tables(rows)).splitlines()]
-    table = {line[0]: " ".join(line[1:]) for line in lines if line}
-    assert table["Livermore-21"] == "50 0 2.5e-01 1.2e-01 2 2 76 88 24 64 2"
-    assert table["Livermore-5"] == "100 0 0 0 4 4 100 40 4 0 0"
-    assert table["Average"] == "75 0 1.2e-01 6.2e-02 3 3 88 64 14 32 1"
+    table = lines_of(text_of(bench.tables(rows)), "Livermore, mean RMSE")
+    assert table["Livermore-21"] == "50 50 0 2.5e-01 1.2e-01 76 88 24 64 2"
+    assert table["Livermore-5"] == "100 100 0 0 0 100 40 4 0 0"
+    assert table["Average"] == "75 75 0 1.2e-01 6.2e-02 88 64 14 32 1"
+
+
+def test_times_to_the_law_are_those_of_the_runs_that_found_it() -> None:
+    rows = [row("Jin-1", s, recovered=True, seconds=float(s + 1)) for s in range(20)]
+    rows += [row("Jin-1", 20, seconds=400.0), row("Jin-2", 0, seconds=10.0)]
+    table = lines_of(text_of(bench.tables(rows)), "Jin, seconds")
+    assert table["Jin-1"] == "10.5 19 20 29"
+    assert table["Jin-2"] == "- - - 10"
+    assert table["All"].startswith("10.5 19 20")
+
+
+def test_the_summary_has_a_line_for_every_suite() -> None:
+    good = {"recovered": True, "exact": True, "rmse_train": 0.0, "rmse_test": 0.0}
+    rows = [
+        row("Jin-1", 0, **good, seconds=1.0),
+        row("Jin-1", 1, approximation=True, rmse_train=0.0, rmse_test=0.0, seconds=9.0),
+        row("Feynman-B1", 0, **good, seconds=3.0),
+    ]
+    table = lines_of(text_of(bench.tables(rows)), "Summary")
+    assert table["jin"] == "2 50 50 50 1 1 1 5"
+    assert table["feynman"] == "1 100 100 0 3 3 3 3"
+    assert table["All"] == "3 66.67 66.67 33.33 2 3 3 4.33"
+
+
+def test_tables_of_noise_have_a_column_for_every_level() -> None:
+    rows = [
+        row("Jin-1", 0, noise=0.01, structure=True, seconds=1.0),
+        row("Jin-1", 1, noise=0.01, seconds=8.0),
+        row("Jin-1", 0, noise=0.1, seconds=8.0),
+        row("Nguyen-1", 0, noise=0.1, structure=True, seconds=2.0),
+    ]
+    text = text_of(bench.tables(rows))
+    assert lines_of(text, "Jin with noise")["Jin-1"] == "50 1 0 -"
+    table = lines_of(text, "Structure found under noise")
+    assert table["nguyen"] == "- - 100 2"
+    assert table["All"] == "50 1 50 2"
+    assert "Summary" not in text
 
 
 def test_narrow_tables_still_show_every_figure_whole() -> None:
@@ -225,17 +312,15 @@ def test_failed_runs_count_against_recovery_and_are_mentioned() -> None:
         row("Jin-1", 1, error="boom"),
     ]
     text = text_of(bench.tables(rows))
-    cells = next(line.split() for line in text.splitlines() if "Jin-1" in line)
-    assert cells[1:5] == ["50", "0", "inf", "inf"]
+    assert lines_of(text, "Jin, mean RMSE")["Jin-1"].startswith("50 0 0 inf inf")
     assert "1 runs failed" in text
 
 
-def test_suites_with_published_times_have_a_second_table() -> None:
-    times = {"rmse_train": 0.0, "rmse_test": 0.0, "seconds": 0.125}
+def test_published_times_stand_beside_ours() -> None:
+    times = {"recovered": True, "rmse_train": 0.0, "rmse_test": 0.0, "seconds": 0.125}
     text = text_of(bench.tables([row("Nguyen-1", 0, **times), row("Jin-1", 0, **times)]))
-    assert "Nguyen, seconds per run" in text
-    assert "Jin, seconds per run" not in text
-    assert "18.66" in text
+    assert lines_of(text, "Nguyen, seconds")["Nguyen-1"].startswith("0.125 0.125 0.125 0.125 18.66")
+    assert lines_of(text, "Jin, seconds")["Jin-1"] == "0.125 0.125 0.125 0.125"
 
 
 def test_list_shows_every_problem() -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 import gsr
-from gsr import bench, demo
+from gsr import against, bench, demo, scaling
 from gsr.cli import main
 from gsr.exceptions import GSRError, InterruptedWarning
 
@@ -74,14 +75,15 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], dict[str, An
     return made
 
 
-def test_bench_has_the_papers_defaults(calls: Any) -> None:
+def test_bench_has_its_defaults(calls: Any) -> None:
     main(["bench", "jin"])
     (names, options), *_ = calls
     assert names == [f"Jin-{k}" for k in range(1, 7)]
     assert options == {
-        "preset": "paper",
+        "preset": "default",
         "runs": 25,
         "max_time": 10.0,
+        "noise": (0.0,),
         "jobs": 1,
         "json_path": None,
         "estimator_options": None,
@@ -89,13 +91,62 @@ def test_bench_has_the_papers_defaults(calls: Any) -> None:
 
 
 def test_bench_passes_options_on(calls: Any) -> None:
-    arguments = "bench Jin-1 Neat-2 --preset default --runs 1 --jobs 3 --max-time 0.5 --s-gsr"
+    arguments = "bench Jin-1 Neat-2 --preset paper --runs 1 --jobs 3 --max-time 0.5 --s-gsr"
     assert main(arguments.split()) == 0
     (names, options), *_ = calls
     assert names == ["Jin-1", "Neat-2"]
-    assert (options["preset"], options["runs"], options["jobs"]) == ("default", 1, 3)
+    assert (options["preset"], options["runs"], options["jobs"]) == ("paper", 1, 3)
     assert options["max_time"] == 0.5
     assert options["estimator_options"] == {"transform_target": False}
+
+
+def test_bench_takes_several_levels_of_noise(calls: Any) -> None:
+    assert main(["bench", "Jin-1", "--runs", "1", "--noise", "0.001,0.1,0.1"]) == 130
+    assert calls[0][1]["noise"] == (0.001, 0.1)
+
+
+@pytest.fixture
+def duels(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], list[str]]]:
+    """Record calls of the comparison, which finishes all runs; only gplearn is installed."""
+    made: list[tuple[list[str], list[str]]] = []
+
+    def run(problems: Any, peers: Any, **options: Any) -> list[against.Attempt]:
+        made.append(([each.name for each in problems], list(peers)))
+        return [
+            against.Attempt(method, each.suite, each.name, seed, recovered=True, seconds=1.0)
+            for each in problems
+            for seed in range(options["runs"])
+            for method in ("gsr", *peers)
+        ]
+
+    monkeypatch.setattr(against, "run", run)
+    monkeypatch.setattr(against, "_is_installed", lambda peer: peer == "gplearn")
+    return made
+
+
+def test_bench_against_leaves_out_what_is_not_installed(
+    duels: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bench", "Jin-1", "--against", "pyoperon,gplearn", "--runs", "2"]) == 0
+    assert duels == [(["Jin-1"], ["gplearn"])]
+    shown = capsys.readouterr()
+    assert shown.err == "gsr: pyoperon is not installed and left out; pip install 'gsr[bench]'\n"
+    assert "gplearn" in shown.out
+
+
+def test_bench_scaling_prints_its_tables(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def measured(cell: scaling.Cell, *_: Any) -> scaling.Cell:
+        return replace(cell, seconds=0.5, peak=100.0, before=90.0, found=True)
+
+    monkeypatch.setattr(scaling, "_in_a_process", measured)
+    path = tmp_path / "cells.json"
+    assert main(["bench", "--scaling", "--json", str(path)]) == 0
+    shown = capsys.readouterr()
+    assert "1,000,000" in shown.out
+    assert "rows 1,000,000, features 3: 0.5 s" in shown.err
+    assert len(json.loads(path.read_text())) == len(scaling.cells())
 
 
 def test_interrupted_bench_shows_what_is_finished(
@@ -137,6 +188,10 @@ def test_unknown_names_are_told_without_a_traceback(
         (["bench", "jin", "--json", "no/such/folder/x"], "cannot write 'no/such/folder/x'"),
         (["bench", "jin", "--preset", "best"], "--preset"),
         (["bench", "jin", "--micro"], "--micro takes no names"),
+        (["bench", "jin", "--scaling"], "--scaling takes no names"),
+        (["bench", "jin", "--noise", "0.1,much"], "--noise: must be a number of at least 0"),
+        (["bench", "jin", "--against", "pysr"], "must be among pyoperon, gplearn, got 'pysr'"),
+        (["bench", "jin", "--against", "gplearn", "--noise", "0.1"], "goes with neither"),
         (["fit"], "invalid choice"),
     ],
 )

@@ -1,9 +1,14 @@
+import random
+import re
+
 import numpy as np
 import pytest
 import sympy
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from gsr import _core, reference
+from gsr._rows import ONE, ROW, WEIGHTED, factors, integers, matrix_of, negative_arguments, rows
 from gsr._text import number, weighted_sum
 from gsr.encoding import canonical, complexity, decode, encode, encode_target, evaluate, text
 from gsr.library import PRESETS, TABLE_2, TABLE_13, Library, Transformation
@@ -119,14 +124,14 @@ def test_names_are_quoted_where_they_could_be_misread_and_never_parsed():
 )
 def test_what_cannot_be_encoded_is_named(formula, culprit):
     with pytest.raises(ValueError, match=f"the factor {culprit} cannot be encoded"):
-        encode(formula, TABLE_13, D)
+        encode(formula, TABLE_13, D, plain=True)
 
 
 def test_unknown_variables_and_missing_transformations():
     with pytest.raises(ValueError, match="'x4' is not one of the variables"):
         encode("x1*x4", TABLE_2, D)
     with pytest.raises(ValueError, match=r"x1\^-1"):
-        encode("1/x1", TABLE_2, D)
+        encode("1/x1", TABLE_2, D, plain=True)
     with pytest.raises(ValueError, match="more than 8 factors"):
         encode("*".join(f"cos({k}*x1)" for k in range(1, 4)) + "*cos(x2)**7", TABLE_2, D)
 
@@ -179,6 +184,290 @@ def test_numbers_and_sums():
     joined = weighted_sum([(c, lambda n, t=t: f"{n} {t}".strip()) for c, t in parts])
     assert joined == "-a + 2.5 b - d"
     assert weighted_sum([]) == "0"
+
+
+# ---- beyond the paper ------------------------------------------------------------------------
+
+# Matrix, text, formula.
+WIDER = [
+    ([[1, 0, 1, 0], [-1, 1, 2, -3]], "x1/(x2 - x3)", "x1/(x2 - x3)"),
+    ([[1, 2, 1, 2, -3, -3]], "x1 x2/x3^2", "x1*x2/x3**2"),
+    ([[5, 1, ONE, ROW + 2], [3, 0, 1, 0]], "sqrt(1 + x1^2)", "sqrt(1 + x1**2)"),
+    ([[10, 0, ROW + 2], [6, 0, 1]], "exp(cos(x1))", "exp(cos(x1))"),
+    ([[7, 3, 1, 9.8]], "sin(9.8 x1)", "sin(9.8*x1)"),
+    ([[3, 3, 1, ONE, 1.0, -1.0]], "(x1 - 1)^2", "(x1 - 1)**2"),
+    ([[-1, 3, ONE, ROW + 2, 1.0, 0.5], [3, 0, 1, 0]], "1/(1 + 0.5 x1^2)", "1/(1 + 0.5*x1**2)"),
+    ([[-6, 0, 1], [-6, 0, 1]], "1/cos(x1)^2", "1/cos(x1)**2"),
+    ([[12, 3, ROW + 2, 0.25], [3, 1, 1, -2]], "exp(-0.25 (x1 - x2)^2)", "exp(-0.25*(x1 - x2)**2)"),
+    ([[12, 1, 1, -2]], "exp(-(x1 - x2))", "exp(-(x1 - x2))"),
+    ([[10, 1, -1, 2]], "exp(x2 - x1)", "exp(x2 - x1)"),
+    ([[6, 0, -1]], "cos(-x1)", "cos(x1)"),
+    ([[1, 0, -1]], "(-x1)", "-x1"),
+    ([[8, 1, ONE, ONE, -1]], "tan(2 - x1)", "tan(2 - x1)"),
+    ([[1, 0, 2], [1, 3, 1, 0.5]], "x2 (0.5 x1)", "0.5*x1*x2"),
+    ([[-11, 2, 1, -2]], "1/ln(x1/x2)", "1/log(x1/x2)"),
+    ([[9, 1, 1, ROW + 2], [-1, 1, ONE, ROW + 3], [10, 0, 2, 0]], "tanh(x1 + 1/(1 + exp(x2)))",
+     "tanh(x1 + 1/(1 + exp(x2)))"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("matrix", "written", "formula"), WIDER)
+def test_wider_matrices_read_well_and_come_back(matrix, written, formula):
+    truth = sympy.sympify(formula)
+    truth = truth.xreplace(symbols(truth))
+    assert text(matrix, ALL) == written
+    assert sympy.simplify(decode(matrix, ALL) - truth) == 0
+    expected = evaluate([matrix], ALL, POSITIVE)[:, 0]
+    assert np.ptp(expected) > 0
+    np.testing.assert_allclose(values(truth, POSITIVE), expected, rtol=1e-12)
+    for source in (formula, written, truth):
+        found = encode(source, ALL, D)
+        assert sympy.simplify(decode(found, ALL) - truth) == 0
+        np.testing.assert_allclose(evaluate([found], ALL, POSITIVE)[:, 0], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("formula", "written", "columns"),
+    [
+        ("log(1 + 1/y)", "ln(1 + 1/y)", 4),
+        ("1/(y - 1)", "1/(y - 1)", 4),
+        ("log(y^2 - 1)", "ln(y^2 - 1)", 4),
+        ("log(sin(y))", "ln(sin(y))", 3),
+        ("exp(y) - 1", "(exp(y) - 1)", 4),
+        ("sin(y)", "sin(y)", 1),
+        ("1/cos(y)", "1/cos(y)", 1),
+        ("tanh(0.5*y)", "tanh(0.5 y)", 4),
+    ],
+)
+def test_wider_targets(formula, written, columns):
+    found = encode_target(formula, ALL)
+    assert text(found, ALL, ["y"]) == written
+    assert len(found[0]) == columns
+    y = np.linspace(1.1, 2, 7)
+    truth = sympy.lambdify(sympy.Symbol("y"), sympy.sympify(formula.replace("^", "**")), "numpy")(y)
+    np.testing.assert_allclose(evaluate([found], ALL, y[:, None])[:, 0], truth, rtol=1e-12)
+
+
+def test_bars_stand_in_inner_rows_too():
+    matrix = [[11, 1, ONE, ROW + 2], [11, 0, 1, 0]]
+    assert text(matrix, ALL, absolute={1}) == "ln(1 + ln|x1|)"
+    assert text([[-11, 0, 1]], ALL, absolute=True) == "1/ln|x1|"
+    x1 = sympy.Symbol("x1", real=True)
+    assert decode(matrix, ALL, absolute={1}) == sympy.log(1 + sympy.log(sympy.Abs(x1)))
+
+
+def test_plain_matrices_are_preferred():
+    for formula in ("x1*x2/x3**2", "1/x1", "2*x1 + x2", "exp(-x1)", "4*x1**2"):
+        assert encode(formula, ALL, D) == encode(formula, ALL, D, plain=True)
+    assert encode("x1/2", ALL, D) == [[1, WEIGHTED, 1, 0.5]]  # rather than x1^2/(2 x1)
+    assert encode_target("y^2/y^3", ALL) == encode_target("y^2/y^3", ALL, plain=True)
+    with pytest.raises(ValueError, match="cannot be encoded"):
+        encode_target("log(1 + y)", ALL, plain=True)
+
+
+def test_libraries_without_identity_or_square():
+    x = POSITIVE[:, 0]
+    for library, formula, truth in (
+        (Library(["cos"]), "1/cos(x1)", 1 / np.cos(x)),
+        (Library(["inverse", "cos"]), "cos(1 + 1/x1)", np.cos(1 + 1 / x)),
+        (TABLE_2, "cos((1 + x1)^2)", np.cos((1 + x) ** 2)),
+        (TABLE_2, "cos(abs(x1))", np.cos(x)),
+        (TABLE_13, "exp(-(1 + x1)^6)", np.exp(-((1 + x) ** 6))),
+        (TABLE_13, "sin(x1^(1/4))", np.sin(x**0.25)),
+        (TABLE_13, "2^x1", 2**x),
+    ):
+        found = encode(formula, library, 1)
+        np.testing.assert_allclose(evaluate([found], library, POSITIVE)[:, 0], truth, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("formula", "culprit"),
+    [
+        ("x1*tan(x2)", r"tan\(x2\)"),
+        ("x1**pi", r"x1\*\*pi"),
+        ("x1**(1/3)", r"x1\*\*\(1/3\)"),
+        ("2", "2"),
+        ("cos(asin(x1))", r"asin\(x1\)|sqrt"),
+        ("I*x1", "I"),
+        ("cos(x1 + gamma(x2))", r"gamma\(x2\)"),
+    ],
+)
+def test_what_no_matrix_can_hold_is_named(formula, culprit):
+    library = Library(["identity", "cos", "sin", "exp", "ln"])
+    with pytest.raises(ValueError, match=f"the factor ({culprit}).* cannot be encoded"):
+        encode(formula, library, D)
+
+
+def test_own_transformations_inside_others():
+    library = Library(
+        [
+            "identity",
+            "cos",
+            Transformation("bell", lambda t: 1 / (1 + t**2), "1/(1 + {}**2)"),
+            Transformation("atan", np.arctan, "atan({})", text="atan {}"),
+        ]
+    )
+    matrix = [[-2, 1, 1, ROW + 2], [3, 1, ONE, -2, 0]]
+    matrix = [row + [0] * (5 - len(row)) for row in matrix]
+    assert text(matrix, library) == "1/cos(x1 + bell(1 - x2))"
+    found = encode(decode(matrix, library), library, D)
+    expected, again = evaluate([matrix, found], library, POSITIVE).T
+    np.testing.assert_allclose(again, expected, rtol=1e-12)
+    assert text([[4, 0, ROW + 2], [-4, 0, 1]], library) == "atan (1/(atan x1))"
+
+
+@pytest.mark.parametrize(
+    ("matrix", "complaint"),
+    [
+        ([[6, 0, ROW + 1]], "row 1: operand 1 is 30001, but a row may refer to rows below it only"),
+        ([[1, 0, 1], [6, 0, ROW + 1]], "row 2: operand 1 is 30001, but a row may refer"),
+        ([[6, 1, 1, -ROW - 3], [1, 0, 1, 0]], "row 1: operand 2 is -30003, but there is no row 3"),
+        ([[6, 3, 1, 2, 0.5]], "row 1: a weighted sum needs one weight for each operand"),
+        ([[6, 3, -1, 0.5]], "row 1: weights must be finite, and hold the signs"),
+        ([[6, 3, 1, np.nan]], "row 1: weights must be finite"),
+        ([[6, 1, 1, 0.5]], "row 1: entry 4 is 0.5, but only weights may be no integers"),
+        ([[1, 0, 1], [-13, 0, 1]], "row 2: no transformation of the library"),
+        ([[6, 4, 1]], "row 1: no argument type"),
+    ],
+)
+def test_bad_wider_matrices_are_refused(matrix, complaint):
+    with pytest.raises(ValueError, match=f"basis matrix, {complaint}"):
+        decode(matrix, ALL)
+
+
+def test_rows_as_a_tree():
+    assert ONE == ROW == _core.ONE
+    matrix = [[5, 3, ONE, ROW + 3, 2, 1.0, 0.5, -3.0], [-7, 2, 1, 1, -2], [3, 0, 1, None, 99]]
+    outer = factors(matrix, ALL)
+    assert [row.number for row in outer] == [0, 1]
+    assert [part.times for part in outer[0].argument.parts] == [-3.0, 1.0, 0.5]
+    inner = outer[0].argument.parts[2].base
+    assert inner == rows(matrix, ALL)[2]
+    assert inner.argument.lone == 1
+    assert outer[1].reciprocal
+    assert outer[1].argument.is_product
+    assert outer[1].argument.parts == ((1, 2), (2, -1))
+    again = matrix_of(outer, 8)
+    assert factors(again, ALL) == outer
+    assert [type(entry) for entry in integers(matrix)[0]] == [int] * 5 + [float] * 3
+
+
+def test_rows_of_one_may_be_operands_and_cancelling_parts_vanish():
+    assert text([[6, 1, 1, ROW + 2], [0, 5, None, 7]], ALL) == "cos(1 + x1)"
+    assert text([[6, 1, 1, 2, -1]], ALL) == "cos(x2)"
+    assert decode([[6, 1, 1, -1]], ALL) == 1
+
+
+def wider_matrix(rng, library, d=D):
+    """Return a random matrix with everything that the paper's have not."""
+    n = rng.randint(1, 4)
+    room = 6  # weights that the core takes
+    matrix = []
+    for i in range(1, n + 1):
+        kind = rng.choice([0, 1, 2] if room < 3 else [0, 1, 2, 3])
+        pool = [*range(1, d + 1)] * 2 + [ONE, *range(ROW + i + 1, ROW + n + 1)]
+        operands = rng.choices(pool, k=rng.randint(1, 3) if kind else 1)
+        code = rng.choice([1, 1, -1]) * rng.randrange(1, len(library))
+        if kind == WEIGHTED:
+            room -= len(operands)
+            matrix.append(
+                [code, kind, *operands, *(round(rng.uniform(-2, 2), 3) for _ in operands)]
+            )
+        else:
+            signed = [rng.choice([1, 1, -1]) * o for o in operands]
+            matrix.append([code, kind, *signed, *[0] * (3 - len(signed))])
+    return matrix
+
+
+def wider_matrices(count):
+    rng = random.Random(7)
+    for _ in range(count):
+        library = rng.choice([TABLE_2, TABLE_13, ALL])
+        yield library, wider_matrix(rng, library)
+
+
+def tame(numbers):
+    """Tell which values are neither undefined nor the remains of a cancellation."""
+    return np.isfinite(numbers) & (np.abs(numbers) < 1e8) & (np.abs(numbers) > 1e-8)
+
+
+def test_wider_values_are_those_of_numpy():
+    compared = 0
+    for library, matrix in wider_matrices(1000):
+        for X in (POSITIVE, SIGNED):
+            with np.errstate(all="ignore"):
+                expected = reference.evaluate(matrix, library, X)
+            found = evaluate([matrix], library, X)[:, 0]
+            known = tame(expected)
+            np.testing.assert_allclose(found[known], expected[known], rtol=1e-7, err_msg=matrix)
+            compared += known.sum()
+    assert compared > 8000
+
+
+def test_wider_canonical_forms_keep_values():
+    changed = 0
+    for library, matrix in wider_matrices(1000):
+        form = canonical(matrix, library, D)
+        changed += form != matrix
+        assert canonical(form, library, D) == form
+        assert complexity(form, library, D) == complexity(matrix, library, D)
+        expected, found = evaluate([matrix, form], library, POSITIVE).T
+        known = tame(expected)
+        np.testing.assert_allclose(found[known], expected[known], rtol=1e-7, err_msg=matrix)
+    assert changed > 300
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        [[6, 1, 1, ROW + 2], [1, 2, -2, 0]],  # cos(x1 + 1/x2) is not cos(x1 - x2)
+        [[6, 0, ROW + 2], [1, 2, -2]],
+        [[6, 3, ROW + 2, 2.0], [1, 0, -2]],  # the sign goes to the weight
+    ],
+)
+def test_inner_identities_keep_their_meaning_in_canonical_form(matrix):
+    expected, found = evaluate([matrix, canonical(matrix, ALL, D)], ALL, POSITIVE).T
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_wider_matrices_decode_print_and_encode():
+    compared = encoded = parsed = 0
+    for library, matrix in wider_matrices(250):
+        expected = evaluate([matrix], library, POSITIVE)[:, 0]
+        known = tame(expected)
+        expression = decode(matrix, library, absolute=True)
+        if not known.any() or not expression.free_symbols or expression.has(sympy.zoo, sympy.nan):
+            continue
+        compared += 1
+        found = values(expression, POSITIVE)[known]
+        np.testing.assert_allclose(found, expected[known], rtol=1e-6, err_msg=matrix)
+        if not negative_arguments(matrix, library, POSITIVE):
+            parsed += 1
+            again = values(parsed_text(text(matrix, library)), POSITIVE)[known]
+            np.testing.assert_allclose(again, expected[known], rtol=1e-4, err_msg=matrix)
+        try:
+            form = encode(expression, library, D)
+        except ValueError as error:
+            assert re.search("more than (8|6)", str(error)) or expression.has(sympy.I)
+            continue
+        encoded += 1
+        again = evaluate([form], library, POSITIVE)[known, 0]
+        np.testing.assert_allclose(again, expected[known], rtol=1e-6, err_msg=matrix)
+    assert compared > 200
+    assert parsed > 100
+    assert encoded > 0.97 * compared
+
+
+def parsed_text(written):
+    return sympy.parse_expr(
+        written,
+        {f"x{v + 1}": sympy.Symbol(f"x{v + 1}", real=True) for v in range(D)},
+        (
+            *sympy.parsing.sympy_parser.standard_transformations,
+            sympy.parsing.sympy_parser.convert_xor,
+            sympy.parsing.sympy_parser.implicit_multiplication,
+        ),
+    )
 
 
 # ---- any matrix ------------------------------------------------------------------------------
@@ -265,15 +554,6 @@ def test_encode_undoes_decode(basis):
 @settings(max_examples=100, deadline=None)
 def test_text_is_unambiguous(basis):
     library, matrix = basis
-    written = text(matrix, library)
-    parsed = sympy.parse_expr(
-        written,
-        {f"x{v + 1}": sympy.Symbol(f"x{v + 1}", real=True) for v in range(D)},
-        (
-            *sympy.parsing.sympy_parser.standard_transformations,
-            sympy.parsing.sympy_parser.convert_xor,
-            sympy.parsing.sympy_parser.implicit_multiplication,
-        ),
-    )
+    parsed = parsed_text(text(matrix, library))
     expected = evaluate([matrix], library, POSITIVE)[:, 0]
     np.testing.assert_allclose(values(parsed, POSITIVE), expected, rtol=1e-9)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import sympy
 
+from gsr import _core
 from gsr.encoding import encode, encode_target
 from gsr.equation import Equation
 from gsr.exceptions import PredictionWarning
@@ -97,6 +98,126 @@ def test_complexity_is_that_of_the_search():
     y = np.sqrt(X[:, 0] + X[:, 1] ** 2)
     for entry in GSRRegressor(max_generations=5, random_state=0).fit(X, y).front_:
         assert entry.equation.complexity == entry.complexity
+
+
+# ---- beyond the paper's products -------------------------------------------------------------
+
+
+def michaelis():
+    """Return 1/(y - 1) = 2 sin(9.8 x1)/(x1 - x2) + 0.5 sqrt(1 + x1^2), and its data."""
+    X = RNG.uniform(1, 2, (40, 2)) * [1, 0.5]
+    x1, x2 = X.T
+    y = 1 + 1 / (2 * np.sin(9.8 * x1) / (x1 - x2) + 0.5 * np.sqrt(1 + x1**2))
+    right = [(2, "sin(9.8*x1)/(x1 - x2)"), (0.5, "sqrt(1 + x1^2)")]
+    return law([(1, "1/(y - 1)")], right, X, y), X, y
+
+
+def test_wider_laws_read_predict_and_pickle():
+    found, X, y = michaelis()
+    assert str(found) == "1/(y - 1) = 2 sin(9.8 x1)/(x1 - x2) + 0.5 sqrt(1 + x1^2)"
+    np.testing.assert_allclose(found.predict(X), y, rtol=1e-9)
+    (form,) = found.explicit()
+    np.testing.assert_allclose(sympy.lambdify([X1, X2], form, "numpy")(*X.T), y, rtol=1e-9)
+    again = pickle.loads(pickle.dumps(found))
+    assert str(again) == str(found)
+    np.testing.assert_array_equal(again.predict(X), found.predict(X))
+    assert found.terms()[1][0][1] == sympy.sin(sympy.Float(9.8) * X1) / (X1 - X2)
+    assert found.sympy().lhs == 1 / (Y - 1)
+    assert r"\sin{\left(9.8 x_{1} \right)}" in found.latex()
+    left, first, second = 4, 9, 5
+    assert found.complexity == left + 3 + first + 3 + second
+
+
+def test_weights_are_shortened_in_text_and_latex():
+    X = RNG.uniform(1, 2, (20, 1))
+    found = law([(1, "y")], [(1, f"cos({np.pi!r}*x1 + {1 / 3!r})")], X, X[:, 0])
+    assert str(found) == "y = cos(0.333333 + 3.14159 x1)"
+    assert found.latex() == r"y = \cos{\left(3.14159 x_{1} + 0.333333 \right)}"
+    assert found.sympy().rhs.atoms(sympy.Float) == {sympy.Float(np.pi), sympy.Float(1 / 3)}
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "y", "truth"),
+    [
+        ("log(1 + 1/y)", [(1, "x1")], lambda a, b: 1 / np.expm1(a), 1 / (sympy.exp(X1) - 1)),
+        ("exp(y) - 1", [(1, "x1 x2")], lambda a, b: np.log1p(a * b), sympy.log(1 + X1 * X2)),
+        (
+            "log(y^2 - 1)",
+            [(1, "x1")],
+            lambda a, b: -np.sqrt(1 + np.exp(a)),
+            -sympy.sqrt(1 + sympy.exp(X1)),
+        ),
+        (
+            "log(sin(y))",
+            [(-1, "x1")],
+            lambda a, b: np.pi - np.arcsin(np.exp(-a)),
+            sympy.pi - sympy.asin(sympy.exp(-X1)),
+        ),
+        (
+            "log(1 + 1/y)",
+            [(2, "log(x1)"), (-1, "log(1 + x2)")],
+            lambda a, b: 1 / (-(a**2) / (1 + b) - 1),
+            1 / (-(X1**2) / (1 + X2) - 1),
+        ),
+        ("y/(1 + y)", [(-1, "x1")], lambda a, b: -a / (1 + a), -X1 / (X1 + 1)),
+    ],
+)
+def test_explicit_chains(left, right, y, truth):
+    X = RNG.uniform(0.2, 2, (60, 2))
+    found = law([(1, left)], right, X, y(*X.T))
+    (form,) = found.explicit()
+    assert sympy.simplify(form.subs(1.0, 1) - truth) == 0
+    np.testing.assert_allclose(found.predict(X), y(*X.T), rtol=1e-9)
+
+
+def test_explicit_products_of_composite_arguments():
+    X = signed(80)
+    x1, x2 = X.T
+    right = [
+        (1, "log(x1^2 - x2^2)"),
+        (-2, "log(sin(x1))"),
+        (0.5, "log(1 + x1^2)"),
+        (1, "x1/(1 + x2^2)"),
+    ]
+    y = -(x1**2 - x2**2) / np.sin(x1) ** 2 * np.sqrt(1 + x1**2) * np.exp(x1 / (1 + x2**2))
+    found = law([(1, "log(y)")], right, X, y)
+    assert str(found) == (
+        "ln|y| = ln|x1^2 - x2^2| - 2 ln|sin(x1)| + 0.5 ln(1 + x1^2) + x1/(1 + x2^2)"
+    )
+    (form,) = found.explicit()
+    root = sympy.sqrt(1 + X1**2) * sympy.exp(X1 / (1 + X2**2))
+    assert sympy.simplify(form + (X1**2 - X2**2) / sympy.sin(X1) ** 2 * root) == 0
+    new = signed()
+    np.testing.assert_allclose(
+        found.predict(new), sympy.lambdify([X1, X2], form, "numpy")(*new.T), rtol=1e-9
+    )
+
+
+def test_bars_go_by_the_values_of_composite_arguments():
+    X = np.c_[RNG.uniform(1, 2, 30), RNG.uniform(-2, 2, 30)]
+    right = [(1, "log(x1 - 0.5)"), (1, "log(x1 - x2)"), (1, "cos(log(x2))"), (1, "log(1 + x2^2)")]
+    found = law([(1, "y")], right, X, X[:, 0])
+    assert str(found) == "y = ln(x1 - 0.5) + ln|x1 - x2| + cos(ln|x2|) + ln(1 + x2^2)"
+
+
+def test_the_inner_row_that_is_undefined_is_named():
+    found, X, _ = michaelis()
+    new = X[:4].copy()
+    new[1] = [1.5, 1.5]
+    new[2, 0] = 1e200
+    with pytest.warns(PredictionWarning) as caught:
+        values = found.predict(new)
+    assert np.isnan(values).tolist() == [False, True, True, False]
+    message = str(caught[0].message)
+    assert "1/(x1 - x2) is undefined in 1 row (1)" in message
+    assert "x1^2 is undefined in 1 row (2)" in message
+
+
+def test_the_core_counts_wider_laws_as_python_does():
+    found, *_ = michaelis()
+    matrices = [(m, 1) for m in found.psi] + [(m, 2) for m in found.phi]
+    nodes = [_core.complexity(ALL.table, m, d) for m, d in matrices]
+    assert found.complexity == sum(nodes) + 3 * (len(nodes) - 1)
 
 
 # ---- names -----------------------------------------------------------------------------------

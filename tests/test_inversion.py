@@ -1,20 +1,24 @@
+import collections
 import dataclasses
 import pickle
+import random
 
 import mpmath
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from gsr._rows import Row
-from gsr.encoding import encode_target
+from gsr._rows import argument_values, combined, factors, variable
+from gsr.encoding import encode, encode_target, evaluate
 from gsr.inversion import Branches, Inversion, closed_form
 from gsr.library import PRESETS, Library, Transformation
 from gsr.roots import Function, Scan, bracketed_roots
 from gsr.signs import Neighbours, SignRule, eliminated_rule, parity_rule
+from test_encoding import wider_matrix
 
 ALL = PRESETS["all"]
 RNG = np.random.default_rng(0)
+X1_PLUS_X2 = combined(False, [(1, 1), (2, 1)])
 
 
 def learned(terms, y, X=None, logarithms=()):
@@ -121,6 +125,138 @@ def test_a_wrong_inverse_is_not_believed():
     inversion = Inversion.learn(Library([own]), [[[1]]], np.ones(1), y[:, None], y)
     values, *_ = inversion.solve(np.arcsinh(y), y[:, None])
     np.testing.assert_allclose(values, y, rtol=1e-10)
+
+
+# ---- chains ----------------------------------------------------------------------------------
+
+# Formula, range of y, steps of the closed form.
+CHAINS = [
+    ("log(1 + 1/y)", 0.1, 5, 3),
+    ("log(1 + 1/y)", -0.9, -0.1, 3),
+    ("1/(y - 1)", 1.2, 4, 2),
+    ("1/(y - 1)", -4, 0.9, 2),
+    ("log(y^2 - 1)", 1.1, 4, 3),
+    ("log(y^2 - 1)", -0.9, -0.1, 3),
+    ("log(sin(y))", 0.1, 1.5, 2),
+    ("log(sin(y))", 8, 9.3, 2),
+    ("exp(y) - 1", -2, 2, 2),
+    ("sqrt(1 + y^2)", -3, -0.2, 3),
+    ("1/cos(y)", 3.3, 4.6, 2),
+    ("exp(-y^2)", 0.1, 1.5, 2),
+    ("sin(1/y)", 0.3, 0.6, 2),
+    ("tanh(0.5*y - 1)", 0, 4, 2),
+    ("(2*y - 3)^3", -1, 4, 2),
+    ("y/(1 + y)", 0.1, 5, 1),
+    ("exp(y)/(1 + exp(y))", -2, 2, 2),
+    ("(y - 1)^2/(1 + y)^2", 1.1, 5, 2),
+    ("sqrt(y^2)", -3, -1, 2),
+    ("cos(sin(y))", 0.1, 1.5, 2),
+]
+
+
+@pytest.mark.parametrize(("formula", "low", "high", "steps"), CHAINS)
+def test_chains_have_a_closed_inverse(formula, low, high, steps):
+    y = np.linspace(low, high, 41)
+    inversion = learned([(3.0, formula)], y)
+    assert len(inversion.closed.steps) == steps
+    inversion.scan = None  # the closed form alone must do
+    values, all_solved, guessed = solved(inversion, inversion.function(y))
+    assert all_solved.all()
+    assert not guessed.any()
+    np.testing.assert_allclose(values, y, rtol=1e-7, atol=1e-12)
+
+
+@pytest.mark.parametrize("formula", ["y + exp(y)", "y sin(y)", "cos(y + y^2)", "y^2/(1 + y)"])
+def test_what_is_no_chain_is_scanned(formula):
+    y = np.linspace(0.1, 0.7, 41)
+    inversion = learned([(1.0, formula)], y)
+    assert inversion.closed is None
+    values, all_solved, _ = solved(inversion, inversion.function(y))
+    assert all_solved.all()
+    np.testing.assert_allclose(values, y, rtol=1e-9)
+
+
+def test_every_branch_of_a_chain_is_a_candidate():
+    closed = closed_form(ALL, encode_target("log(sin(y)^2)", ALL))
+    found = closed.candidates(np.array([np.log(0.25)]), 0.0, 7.0)[:, 0]
+    for truth in (k * np.pi + s * np.pi / 6 for k in (0, 1, 2) for s in (1, -1)):
+        assert np.nanmin(np.abs(found - truth)) < 1e-9
+
+
+def test_random_chains_give_back_every_y():
+    rng = random.Random(3)
+    steps = collections.Counter()
+    for _ in range(400):
+        matrix = wider_matrix(rng, ALL, d=1)
+        y = np.array([rng.uniform(-2, 2) for _ in range(30)])
+        g = evaluate([matrix], ALL, y[:, None])[:, 0]
+        fine = np.isfinite(g) & (np.abs(g) < 1e6) & (np.abs(g) > 1e-6)
+        closed = closed_form(ALL, matrix)
+        if closed is None or not fine.any() or np.ptp(g[fine]) == 0:
+            continue
+        candidates = closed.candidates(g[fine], -2.0, 2.0)
+        if np.isnan(candidates).all():  # too many branches to list
+            continue
+        steps[len(closed.steps)] += 1
+        candidates[~np.isfinite(candidates)] = np.inf
+        off = np.abs(candidates - y[fine]).min(axis=0)
+        assert (off < 1e-4).all(), matrix
+    assert steps[2] > 20
+    assert steps[3] > 5
+
+
+@pytest.mark.parametrize("formula", ["1/ln(y)", "ln(y)^2", "y + 1", "y ln(y)", "ln(y) + 1"])
+def test_what_is_no_lone_logarithm(formula):
+    assert learned([(2.0, formula)], np.linspace(1.5, 2, 20)).logarithm is None
+
+
+@pytest.mark.parametrize("formula", ["ln(y)", "ln(1 + 1/y)", "ln(2.5*y)", "ln(y^2 - 1)"])
+def test_lone_logarithms_know_their_argument(formula):
+    y = np.linspace(-3, 3, 20)
+    inversion = learned([(2.0, formula)], y)
+    known = np.isfinite(inversion.function(y))
+    inside = argument_values(inversion.logarithm, y[known, None], ALL)
+    np.testing.assert_allclose(2 * np.log(np.abs(inside)), inversion.function(y[known]))
+    # Only then the sign of the argument is the sign that is lost.
+    assert inversion.is_logarithm == (formula != "ln(y^2 - 1)")
+
+
+def test_the_sign_of_what_the_logarithm_holds_is_known():
+    X = RNG.uniform(-2, 2, (60, 2))
+    y = 1 / (X[:, 0] / X[:, 1] - 1)
+    terms = [(1.0, variable(1)), (-1.0, variable(2))]
+    inversion = learned([(1.0, "ln(1 + 1/y)")], y, X, terms)
+    assert inversion.branches.sign == SignRule(1, (variable(1), variable(2)))
+    new = RNG.uniform(-5, 5, (40, 2))
+    truth = 1 / (new[:, 0] / new[:, 1] - 1)
+    values, _, guessed = inversion.solve(np.log(np.abs(new[:, 0] / new[:, 1])), new)
+    np.testing.assert_allclose(values, truth, rtol=1e-8)
+    assert not guessed.any()
+
+
+def test_solutions_that_no_training_row_has_come_last():
+    X = RNG.uniform(-2, 2, (80, 2))
+    y = np.sign(X[:, 1]) * np.sqrt(1 + np.exp(X[:, 0]))  # never between -1 and 1
+    inversion = learned([(1.0, "ln(y^2 - 1)")], y, X)
+    assert inversion.branches.sign == SignRule(1, (variable(2),))
+    values, _, guessed = inversion.solve(X[:, 0], X)
+    np.testing.assert_allclose(values, y, rtol=1e-12)
+    assert not guessed.any()
+
+
+def test_signs_of_composite_arguments():
+    X = RNG.uniform(-2, 2, (60, 2))
+    matrix = encode("ln(x1^2 - sin(x2))", ALL, 2)
+    argument = factors(matrix, ALL)[0].argument
+    inside = X[:, 0] ** 2 - np.sin(X[:, 1])
+    assert (inside > 0).any()
+    assert (inside < 0).any()
+    rule = parity_rule(X, -(inside**3), [(3.0, argument)], 1.0, ALL)
+    assert rule == SignRule(-1, (argument,))
+    np.testing.assert_array_equal(rule(X), -np.sign(inside))
+    assert parity_rule(X, np.abs(inside), [(3.0, argument)], 1.0, ALL) is None
+    y = np.sign(inside * X[:, 0])
+    assert set(eliminated_rule(X, y, [argument], ALL).arguments) == {argument, variable(1)}
 
 
 # ---- root finding ----------------------------------------------------------------------------
@@ -262,15 +398,11 @@ def test_several_solutions_in_range_are_told_apart_by_training_rows():
     assert guessed[far].all()
 
 
-def logarithm(*variables, kind=0):
-    return Row(ALL.code("ln"), kind, variables)
-
-
 def test_parity_gives_the_sign_exactly():
     X = RNG.uniform(-2, 2, (40, 2))
     y = -(X[:, 0] ** 5) / X[:, 1] ** 2
-    terms = [(5.0, logarithm(1)), (-2.0, logarithm(2))]
-    assert parity_rule(X, y, terms, 1.0) == SignRule(-1, ((0, (1,)),))
+    terms = [(5.0, variable(1)), (-2.0, variable(2))]
+    assert parity_rule(X, y, terms, 1.0) == SignRule(-1, (variable(1),))
     inversion = learned([(1.0, "ln(y)")], y, X, terms)
     new = RNG.uniform(-9, 9, (30, 2))
     truth = -(new[:, 0] ** 5) / new[:, 1] ** 2
@@ -281,19 +413,19 @@ def test_parity_gives_the_sign_exactly():
 
 def test_parity_is_checked_on_the_data():
     X = RNG.uniform(-2, 2, (40, 2))
-    terms = [(3.0, logarithm(1))]
+    terms = [(3.0, variable(1))]
     assert parity_rule(X, np.abs(X[:, 0]) ** 3, terms, 1.0) is None
-    assert parity_rule(X, X[:, 0] ** 3, [(3.1, logarithm(1))], 1.0) is None
-    assert parity_rule(X, X[:, 0] ** 3, [(6.0, logarithm(1))], 2.0) is not None
+    assert parity_rule(X, X[:, 0] ** 3, [(3.1, variable(1))], 1.0) is None
+    assert parity_rule(X, X[:, 0] ** 3, [(6.0, variable(1))], 2.0) is not None
 
 
 def test_elimination_finds_the_signs_that_matter():
     X = RNG.uniform(-2, 2, (60, 3))
     total = X[:, 0] + X[:, 1]
     y = -np.sign(total * X[:, 2]) * RNG.uniform(1, 2, 60)
-    rule = eliminated_rule(X, y, [logarithm(1, 2, kind=1)])
+    rule = eliminated_rule(X, y, [X1_PLUS_X2])
     assert rule.constant == -1
-    assert set(rule.arguments) == {(1, (1, 2)), (0, (3,))}
+    assert set(rule.arguments) == {X1_PLUS_X2, variable(3)}
     np.testing.assert_array_equal(rule(X), np.sign(y))
     assert eliminated_rule(X, np.sign(X[:, 0] + X[:, 2] - 0.3), []) is None
 
@@ -302,7 +434,7 @@ def test_even_targets_use_the_signs_of_features():
     X = RNG.uniform(-2, 2, (50, 2))
     y = X[:, 0] * (1 + X[:, 1] ** 2)
     inversion = learned([(1.0, "y^2")], y, X)
-    assert inversion.branches.sign == SignRule(1, ((0, (1,)),))
+    assert inversion.branches.sign == SignRule(1, (variable(1),))
     values, _, guessed = inversion.solve(y**2, X)
     np.testing.assert_allclose(values, y, rtol=1e-12)
     assert not guessed.any()
@@ -330,7 +462,7 @@ def test_features_are_scaled_before_neighbours_are_sought():
 def test_branch_information_is_plain_data_and_rebuilds_the_inversion():
     X = RNG.uniform(-2, 2, (30, 1))
     y = X[:, 0] ** 3
-    inversion = learned([(1.0, "ln(y)")], y, X, [(3.0, logarithm(1))])
+    inversion = learned([(1.0, "ln(y)")], y, X, [(3.0, variable(1))])
     plain = dataclasses.asdict(inversion.branches)
     sign = SignRule(plain["sign"]["constant"], plain["sign"]["arguments"])
     again = Inversion(

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+import mpmath
 import pytest
 import sympy
 
-from gsr import closed_forms, recovery
-from gsr.suites import PROBLEMS, get
+from gsr import closed_forms, proof, recovery
+from gsr.suites import ALL_PROBLEMS, get
 
-SYMBOLS = {name: sympy.Symbol(name, real=True) for name in ("y", "x1", "x2", "x3")}
+SYMBOLS = {name: sympy.Symbol(name, real=True) for name in ("y", *(f"x{k}" for k in range(1, 10)))}
 NAMES: dict[str, Any] = {
     **SYMBOLS,
     "x": SYMBOLS["x1"],
@@ -151,7 +153,7 @@ def test_laws_in_the_form_of_the_paper_are_proved(name: str, text: str) -> None:
     assert verdict(name, text).verdict == "proved"
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda each: each.name)
+@pytest.mark.parametrize("problem", ALL_PROBLEMS, ids=lambda each: each.name)
 def test_every_truth_is_proved_against_itself(problem: Any) -> None:
     result = recovery.check(Law(f"y = {problem.expression}"), problem)
     assert result.recovered, result
@@ -233,9 +235,93 @@ def test_failure_inside_the_check_is_not_a_recovery() -> None:
     assert "no terms today" in result.detail
 
 
-def test_constant_without_closed_form_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+#: Forms that need division, composition and constants inside arguments, as fits give them.
+WIDER = [
+    ("Feynman-I.10.7", "ln(y) = ln(x1) - 0.5*ln(1 - 1.00000000003*x2**2/x3**2)"),
+    ("Feynman-I.10.7", "ln(y) = ln(x1) + ln(x3) - 0.5*ln(x2**2 - x3**2)"),
+    ("Feynman-I.6.20a", "ln(y) = -0.918938533204673 - 0.5*x1**2"),
+    ("Feynman-I.9.18", "1/y = (x4 - x5)**2/(x1*x2*x3) + (x6 - x7)**2/(x1*x2*x3)"
+     " + (x8 - x9)**2/(x1*x2*x3)"),
+    ("Feynman-I.26.2", "sin(y) = x1*sin(x2)"),
+    ("Feynman-I.30.3", "ln(y) = ln(x1) + 2*ln(sin(0.5*x2*x3)) - 2*ln(sin(0.5*x2))"),
+    ("Feynman-I.30.3", "y = x1*(1 - cos(x2*x3))/(1 - cos(x2))"),
+    ("Feynman-I.34.14", "ln(y) = ln(x3) + 0.5*ln(x1 + x2) - 0.5*ln(x1 - x2)"),
+    ("Feynman-I.34.14", "y = x3*sqrt(x1 + x2)/sqrt(x1 - x2)"),
+    ("Feynman-II.13.34", "y = x1*x2*x3/(sqrt(x3 - x2)*sqrt(x2 + x3))"),
+    ("Feynman-II.11.27", "ln(y) = 1.09861228866811 + ln(x1*x2*x3*x4) - ln(x1*x2 - 3)"),
+    ("Feynman-II.24.17", "ln(y) = 0.5*ln(x1/x2 - 3.14159265359/x3)"
+     " + 0.5*ln(x1/x2 + 3.14159265359/x3)"),
+    ("Feynman-II.35.18", "ln(y) = ln(x1) - 0.693147180559945 - ln(cosh(x4*x5/(x2*x3)))"),
+    ("Feynman-III.4.32", "ln(1 + 1/y) = 0.15915494309*x1*x2/(x3*x4)"),
+    ("Feynman-III.8.54", "y = 0.5 - 0.5*cos(12.56637061436*x1*x2/x3)"),
+    ("Feynman-B5", "ln(y) = 1.83787706640935 + 1.5*ln(x1) - 0.5*ln(x2) - 0.5*ln(x3 + x4)"),
+    ("Feynman-B7", "y**2 = 8.37758040957278*x1*x2 - x3*x4**2/x5**2"),
+    ("Feynman-B16", "y = x4*x6 + x2*sqrt((x3 - x4*x5)**2 + x1**2*x2**2)"),
+    ("Jin-6", "y = 1.35*x1*x2 - 5.5*sin(1.0*x1*x2 - 0.99999999998*x1 - 1.0*x2 + 4.14159265358)"),
+    ("Livermore-13", "y = x**0.33333333333"),
+    ("Neat-7", "y = 2 - 1.05*sin(9.8*x1 + 1.3*x2) + 1.05*sin(9.8*x1 - 1.3*x2)"),
+    ("Neat-7", "y = 2 - 2.1*sin(9.8*x1 + 1.57079632679)*sin(1.3*x2)"),
+    ("Neat-8", "1/y = 1.2*exp((x1 - 1.0000000001)**2) + exp((x1 - 1.0)**2)*(x2 - 2.5)**2"),
+    ("Strogatz-barmag1", "y = 0.5*sin(x1 - 1.00000000002*x2) - sin(x1)"),
+    ("Strogatz-predprey1", "y = 4*x1 - x1**2 - x2 + x2/(1 + x1)"),
+    ("Strogatz-shearflow1", "y = cos(x1)/tan(x2)"),
+    ("Strogatz-vdp2", "y = -0.1*x1 + 1e-14*x2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text"), WIDER)
+def test_laws_in_the_wider_encoding_are_proved(name: str, text: str) -> None:
+    assert verdict(name, text).verdict == "proved"
+
+
+def test_the_size_of_a_fitted_sum_may_be_anything() -> None:
+    a, b = 1.7320811342, 3 * 1.7320811342
+    under_log = f"ln(y) = {math.log(b)} + ln(x1*x2*x3*x4) - ln({b} - {a}*x1*x2)"
+    assert verdict("Feynman-II.11.27", under_log).verdict == "proved"
+    divided = f"y = {a / 2}*x1/({a} + {a}*x2)"
+    assert verdict("Feynman-II.38.14", divided).verdict == "proved"
+    assert verdict("Feynman-II.38.14", divided.replace("x2", "1.001*x2")).verdict == "different"
+
+
+@pytest.mark.parametrize("wrong", ["9.801", "9.80001", "9.800002"])
+def test_a_constant_inside_an_argument_must_be_the_true_one(wrong: str) -> None:
+    assert verdict("Neat-7", f"y = 2 - 2.1*cos({wrong}*x1)*sin(1.3*x2)").verdict == "different"
+
+
+def test_points_come_from_the_range_of_each_variable() -> None:
+    low, high = get("Feynman-I.15.3x").sampling.bounds(4)
+    assert list(zip(low, high, strict=True)) == [(5, 10), (1, 2), (3, 20), (1, 2)]
+    text = "y = x1/sqrt(1 - x2**2/x3**2) - x2*x4/sqrt(1 - x2**2/x3**2)"
+    assert verdict("Feynman-I.15.3x", text).verdict == "proved"
+
+
+def test_constant_without_closed_form_is_proved_as_a_symbol(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(closed_forms, "_multiple", lambda constant: None)
-    assert verdict("Jin-6", UNPRINTED["Jin-6"]).verdict == "undecided"
+    result = verdict("Jin-6", UNPRINTED["Jin-6"])
+    assert result.verdict == "proved"
+    assert "c1 = " in result.detail
+
+
+def test_without_a_proof_of_the_structure_no_constant_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(closed_forms, "_multiple", lambda constant: None)
+    monkeypatch.setattr(proof, "STRATEGIES", (lambda e: e,))
+    result = verdict("Jin-6", UNPRINTED["Jin-6"])
+    assert (result.recovered, result.verdict) == (False, "undecided")
+
+
+def test_an_expression_vanishes_only_if_all_its_coefficients_do() -> None:
+    x, c = sympy.symbols("x c", positive=True)
+    with mpmath.workdps(closed_forms.DIGITS):
+        third, near = mpmath.mpf(1) / 3, mpmath.mpf(1) / 3 + mpmath.mpf("1e-40")
+        assert proof.is_zero(3 * c * x - x, {c: third})
+        assert not proof.is_zero(3 * c * x - x, {c: near})
+        assert not proof.is_zero(c * x - sympy.sin(x), {c: third})
+        assert not proof.is_zero(x - 1, {})
+        assert proof.is_zero(sympy.log(6) - sympy.log(2) - sympy.log(3), {})
 
 
 def _forever(expression: Any) -> Any:
@@ -244,14 +330,14 @@ def _forever(expression: Any) -> Any:
 
 
 def test_time_limit_ends_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recovery, "STRATEGIES", (_forever,))
+    monkeypatch.setattr(proof, "STRATEGIES", (_forever,))
     result = verdict("Nguyen-1", PRINTED["Nguyen-1"], time_limit=0.3)
     assert (result.recovered, result.verdict) == (False, "undecided")
     assert "0.3 s" in result.detail
 
 
 def test_time_limit_works_outside_the_main_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recovery, "STRATEGIES", (_forever,))
+    monkeypatch.setattr(proof, "STRATEGIES", (_forever,))
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(verdict, "Nguyen-1", PRINTED["Nguyen-1"], time_limit=0.3)
         assert future.result(timeout=60).verdict == "undecided"
@@ -279,13 +365,38 @@ def test_time_limit_never_strikes_after_the_check() -> None:
         ("2.5*exp(mpf(-1)/2)", "5*exp(-1/2)/2"),
         ("5.5*cos(1)", "11*cos(1)/2"),
         ("2/log(mpf(3)/2)", "2/log(3/2)"),
+        ("1/sqrt(2*pi)", "1/sqrt(2*pi)"),
+        ("-1/(6*pi)", "-1/(6*pi)"),
+        ("pi**2/8", "pi**2/8"),
+        ("-log(sqrt(2*pi))", "-log(2*pi)/2"),
     ],
 )
 def test_constants_are_identified(value: str, expected: str) -> None:
-    import mpmath
-
     with mpmath.workdps(closed_forms.DIGITS):
         number = eval(value, vars(mpmath))
         found = closed_forms.identify(number)
     expected = expected.replace("5/7", "Rational(5,7)").replace("3/2", "Rational(3,2)")
     assert sympy.simplify(found - sympy.sympify(expected.replace("-1/2", "-Rational(1,2)"))) == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (9.8, "49/5"),
+        (-0.075, "-3/40"),
+        (0.33333333333, "1/3"),
+        (math.pi, "pi"),
+        (0.15915494309, "1/(2*pi)"),
+        (1 / math.sqrt(2), "sqrt(2)/2"),
+        (1 + math.pi / 2, "1 + pi/2"),
+        (3e-12, "0"),
+    ],
+)
+def test_fitted_constants_are_read_as_what_they_are_near(value: float, expected: str) -> None:
+    for noisy in (value, value * (1 + 3e-9)):
+        assert sympy.simplify(closed_forms.guesses(noisy)[0] - sympy.sympify(expected)) == 0
+
+
+def test_a_number_near_nothing_is_read_as_itself() -> None:
+    (only,) = closed_forms.guesses(0.7346391734563)
+    assert float(only) == 0.7346391734563

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 import sympy
 
-from gsr.suites import PROBLEMS, SUITES, Problem, get, published, select
+from gsr.suites import ALL_PROBLEMS, ALL_SUITES, PROBLEMS, SUITES, Problem, get, published, select
 from gsr.suites.problems import ORDER
-from gsr.suites.sampling import Grid, Lattice, Uniform
+from gsr.suites.sampling import Box, Grid, Lattice, Uniform
 
-every_problem = pytest.mark.parametrize("problem", PROBLEMS, ids=lambda each: each.name)
+every_problem = pytest.mark.parametrize("problem", ALL_PROBLEMS, ids=lambda each: each.name)
+paper_problem = pytest.mark.parametrize("problem", PROBLEMS, ids=lambda each: each.name)
 
 
 def test_there_are_67_problems_in_five_suites() -> None:
@@ -23,6 +24,13 @@ def test_there_are_67_problems_in_five_suites() -> None:
     assert counts == {"nguyen": 13, "jin": 6, "neat": 9, "livermore": 22, "symset": 17}
     assert tuple(counts) == SUITES
     assert len({each.name for each in PROBLEMS}) == 67
+
+
+def test_there_are_two_suites_beside_them() -> None:
+    counts = Counter(each.suite for each in ALL_PROBLEMS)
+    assert tuple(counts) == ALL_SUITES == (*SUITES, "feynman", "strogatz")
+    assert (counts["feynman"], counts["strogatz"]) == (120, 14)
+    assert len({each.name for each in ALL_PROBLEMS}) == 201
 
 
 @every_problem
@@ -38,8 +46,9 @@ def test_data_has_the_promised_shape_and_is_finite(problem: Problem) -> None:
 def test_numeric_truth_is_the_symbolic_one(problem: Problem) -> None:
     X, y = problem.train(0)
     truth = problem.truth(real=True)
-    symbols = sorted(truth.free_symbols, key=lambda each: each.name)
-    assert tuple(each.name for each in symbols) == problem.variables
+    symbols = [sympy.Symbol(name, real=True) for name in problem.variables]
+    unused = {"Strogatz-vdp2": 1}.get(problem.name, 0)
+    assert truth.free_symbols == set(symbols[: len(symbols) - unused])
     for i in (0, len(y) // 3, len(y) - 1):
         point = {s: sympy.Float(float(v), 40) for s, v in zip(symbols, X[i], strict=True)}
         assert float(truth.evalf(30, subs=point)) == pytest.approx(y[i], rel=1e-9, abs=1e-9)
@@ -87,7 +96,7 @@ def test_libraries_follow_the_rule() -> None:
     assert {"tan", "tanh", "sqrt"} <= set(get("Neat-7").library)
 
 
-@every_problem
+@paper_problem
 def test_libraries_use_the_vocabulary(problem: Problem) -> None:
     assert set(problem.library) <= set(ORDER)
     assert set(problem.library) - set(problem.target_library) <= {"cos", "sin", "tan"}
@@ -150,12 +159,35 @@ def test_sampling_reads_like_the_paper() -> None:
     assert str(Lattice(-50, 50, 100_000)) == "E(-50, 50, 100,000)"
 
 
+def test_a_box_has_a_range_for_every_variable() -> None:
+    box = Box(((1, 2), (30, 40), (1, 2)), 50)
+    X = box.points(3, np.random.default_rng(0))
+    assert X.shape == (50, 3)
+    assert ((X > [1, 30, 1]) & (X < [2, 40, 2])).all()
+    assert str(box) == "U (1, 2) x (30, 40), 50"
+    with pytest.raises(ValueError, match="2 variables, but 3 ranges"):
+        box.points(2, np.random.default_rng(0))
+
+
+def test_physical_names_are_kept_in_a_note() -> None:
+    law = get("Feynman-I.8.14")
+    assert law.expression == "sqrt((x2 - x1)**2 + (x4 - x3)**2)"
+    assert law.note.endswith("x1 = x1, x2 = x2, x3 = y1, x4 = y2")
+    assert get("Feynman-II.13.17").expression == "2*x3/(4*pi*x1*x2**2*x4)"
+
+
+@pytest.mark.parametrize("suite", ["feynman", "strogatz"])
+def test_suites_beside_the_paper_leave_the_library_open(suite: str) -> None:
+    assert all(not each.library and not each.target_library for each in select([suite]))
+
+
 def test_select_takes_suites_and_names_once_each_in_order() -> None:
     chosen = select(["Jin-2", "jin", "nguyen-12*"])
     assert [each.name for each in chosen][:3] == ["Jin-2", "Jin-1", "Jin-3"]
     assert chosen[-1] is get("Nguyen-12*")
     assert len(chosen) == 7
-    assert select("all") == list(PROBLEMS)
+    assert select("paper") == list(PROBLEMS)
+    assert select("all") == list(ALL_PROBLEMS)
 
 
 @pytest.mark.parametrize(

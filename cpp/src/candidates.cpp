@@ -41,10 +41,14 @@ void grow(const std::vector<int>& features, std::size_t from, int left, bool lin
 int cost_of(const Monomial& monomial) {
   int cost = 0;
   bool divided = false;
+  bool linear = true;
   for (const auto& [f, p] : monomial) {
     cost += std::abs(p);
     divided = divided || p < 0;
+    linear = linear && std::abs(p) == 1;
   }
+  // Arguments such as m g h / (k T) are common: many first powers count for less.
+  if (linear && cost > 3) cost = 3 + (cost - 3) / 2;
   return cost + (divided ? 1 : 0);
 }
 
@@ -55,13 +59,19 @@ std::vector<Monomial> list_monomials(const std::vector<int>& features, int degre
   const auto cheaper = [](const Monomial& a, const Monomial& b) { return cost_of(a) < cost_of(b); };
   std::vector<Monomial> all;
   Monomial sofar;
-  for (int k = 1; k <= degree && all.size() < most; ++k)
-    grow(features, 0, k, false, kEnough, sofar, all);
+  int reached = 0;
+  while (reached < degree && all.size() < most)
+    grow(features, 0, ++reached, false, kEnough, sofar, all);
+  if (all.size() > most) --reached;  // cut off
   std::stable_sort(all.begin(), all.end(), cheaper);
   if (all.size() > most) all.resize(most);
   std::vector<Monomial> linear;
-  for (int k = degree + 1; k <= kMostFactors && linear.size() < most; ++k)
+  for (int k = reached + 1; k <= kMostFactors && linear.size() < most; ++k)
     grow(features, 0, k, true, kEnough, sofar, linear);
+  const auto listed = [&](const Monomial& m) {
+    return std::find(all.begin(), all.end(), m) != all.end();
+  };
+  linear.erase(std::remove_if(linear.begin(), linear.end(), listed), linear.end());
   std::stable_sort(linear.begin(), linear.end(), cheaper);
   if (linear.size() > most) linear.resize(most);
   all.insert(all.end(), linear.begin(), linear.end());
@@ -216,8 +226,10 @@ void Candidates::make_terms(std::size_t limit) {
   std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
     return a.cost < b.cost;
   });
+  std::size_t places = std::max(limit, monomials_.size()) - monomials_.size();
   for (const Candidate& candidate : all) {
-    if (terms_.size() == limit) break;
+    if (candidate.atom >= 0 && places == 0) continue;
+    if (candidate.atom >= 0) --places;
     write(candidate, scratch_.data());
     if (is_new(scratch_.data())) terms_.push_back(candidate);
   }

@@ -42,6 +42,11 @@ double description_length(const Law& law, const std::vector<double>& tolerances)
     bits += constant_bits(law.alpha[j], tolerances[j]);
   for (std::size_t j = 1; j < law.beta.size(); ++j)
     bits += constant_bits(law.beta[j], 1e-9 * std::abs(law.beta[j]));
+  for (const Basis& phi : law.phi)
+    for (int k = 0; k < phi.n_weights(); ++k) {
+      const double weight = phi.weights[static_cast<std::size_t>(k)];
+      if (weight != 1.0) bits += constant_bits(weight, 1e-9 * std::abs(weight));
+    }
   return bits;
 }
 

@@ -19,6 +19,7 @@ constexpr std::size_t kMostFeatures = 10;  // combined with each other
 constexpr int kBins = 8;
 constexpr int kColumns = 28;  // of an individual made here
 constexpr std::size_t kPartnered = 6;  // psi that may come two at once
+constexpr Index kPrefactorRows = 1000;
 constexpr double kAnyBits = 1e9;
 // A logarithmic law becomes a product if its exponents are this near to halves, when exact and when
 // there is noise.
@@ -30,7 +31,7 @@ Reach reach(int level, std::size_t n_features) {
   const std::size_t d = std::max<std::size_t>(1, n_features);
   switch (level) {
     case 0: return {2, 60 + 20 * d, 200 + 60 * d, 400 + 100 * d, false};
-    case 1: return {4, 200 + 80 * d, 600 + 300 * d, 1500 + 400 * d, true};
+    case 1: return {4, 200 + 80 * d, 1000 + 500 * d, 1500 + 500 * d, true};
     case 2: return {5, 400 + 250 * d, 2000 + 800 * d, 5000 + 1500 * d, true};
     default: return {6, 800 + 500 * d, 4000 + 1500 * d, 15000 + 5000 * d, true};
   }
@@ -38,7 +39,7 @@ Reach reach(int level, std::size_t n_features) {
 
 Index rows_at(int level, int n_features) {
   const Index few = 40 + 4 * std::min(n_features, 12);
-  return level == 0 ? few : level == 1 ? 128 : level == 2 ? 400 : 1600;
+  return level == 0 ? few : level == 1 ? 2 * few : level == 2 ? 4 * few : 1600;
 }
 
 int beam(int level) { return level < 2 ? 3 : 4; }
@@ -156,6 +157,16 @@ void Guide::plan_level() {
   for (Goal& goal : goals_) work_.emplace_back([this, &goal] { return scan_sums(goal); });
   work_.emplace_back([this] { return scan_log_pairs(); });
   work_.emplace_back([this] { return scan_sum_pairs(); });
+  if (!settings_.constants || level_ > 2) return;
+  work_.emplace_back([this] { return build_moving_sums(); });
+  work_.emplace_back([this] { return build_moving_logarithms(); });
+  std::size_t n = 0;
+  for (LogGoal& goal : log_goals_)
+    if (goal.prefactor.empty() && n++ < kFavoured)
+      work_.emplace_back([this, &goal] { return scan_parametric_logarithm(goal); });
+  for (Goal& goal : goals_)
+    if (goal.partner.size == 0)
+      work_.emplace_back([this, &goal] { return scan_parametric_sum(goal); });
 }
 
 Buffer Guide::values_of(const Basis& basis, const Dataset& data, const Table& table) const {
@@ -178,7 +189,10 @@ void Guide::make_goals() {
         goal.promise = old.promise;
     log_goals_.push_back(std::move(goal));
   }
-  if (level_ == 0) find_prefactors();
+  if (level_ == 0) {
+    find_prefactors();
+    choose_rows(rows_at(level_, problem_.x.n_features()));
+  }
   if (level_ < 2) add_shifted_log_goals();
   for (const Basis& psi : sum_targets(problem_.target_table, settings_)) {
     const Buffer values = values_of(psi, y_, problem_.target_table);
@@ -221,8 +235,10 @@ Buffer Guide::monomial_values(const Monomial& monomial) const {
 
 // y = p (1 + product) and y = p (-1 + product), with one more feature in p.
 void Guide::add_shifted_log_goals() {
-  if (log_goals_.empty() || prefactors_.empty()) return;
+  if (log_goals_.empty()) return;
   std::vector<Monomial> tried;
+  for (const int f : features_)
+    for (const int sign : {1, -1}) tried.push_back({{f, sign}});
   for (const Monomial& found : prefactors_) {
     tried.push_back(found);
     for (const int f : features_)
@@ -266,6 +282,7 @@ void Guide::add_partner_goals() {
 // A feature that enters as a power shows a constant slope of ln|y| in ln|x|: in a quadratic fit its
 // linear coefficient is a small number and its other coefficients vanish.
 void Guide::find_prefactors() {
+  choose_rows(kPrefactorRows);
   const Index n = x_.n_rows();
   const auto d = static_cast<Index>(features_.size());
   const Index n_columns = 1 + d + d * (d + 1) / 2;
@@ -294,7 +311,8 @@ void Guide::find_prefactors() {
   for (Index j = 0; j < d; ++j) push(j, -1);
   for (Index j = 0; j < d; ++j)
     for (Index k = j; k < d; ++k) push(j, k);
-  Buffer rest = log_goals_[0].values;
+  Buffer rest = values_of(log_goals_[0].target.logarithm, y_, problem_.target_table);
+  if (rest.empty()) return;
   Vector projected(qr.size()), coefficient(qr.size()), error(qr.size());
   qr.project(rest.data(), projected.data());
   qr.solve(projected.data(), coefficient.data());
@@ -424,8 +442,9 @@ double Guide::build_pools() {
     std::copy(logs[j].begin(), logs[j].end(), free_[static_cast<Index>(j) + 1]);
   log_list_ = candidates_->logarithms();
   const std::vector<Candidate>& terms = candidates_->terms();
-  const std::size_t raw = std::min(terms.size(), r.terms / 2);
-  log_list_.insert(log_list_.end(), terms.begin(), terms.begin() + static_cast<std::ptrdiff_t>(raw));
+  // Exponentials of any monomial, and of the simpler other terms.
+  for (std::size_t k = 0; k < terms.size(); ++k)
+    if (terms[k].atom < 0 || k < r.terms / 2) log_list_.push_back(terms[k]);
   std::stable_sort(log_list_.begin(), log_list_.end(),
                    [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
   if (ln < 0) log_list_.clear();
@@ -489,7 +508,7 @@ double Guide::scan_sum_pairs() {
   for (std::size_t t = 0; t < owners.size(); ++t)
     for (const ols::Choice& pair : best[t]) propose_sum(*owners[t], pair);
   const double n = static_cast<double>(std::min(pair_reach(level_), sum_pool_->size()));
-  return size_of(n * n * (static_cast<double>(x_.n_rows()) + 4.0 * static_cast<double>(targets.size())));
+  return size_of(0.2 * n * n * (static_cast<double>(x_.n_rows()) + 4.0 * static_cast<double>(targets.size())));
 }
 
 // ---- products --------------------------------------------------------------------------------
@@ -523,7 +542,7 @@ double Guide::scan_log_pairs() {
   for (std::size_t t = 0; t < owners.size(); ++t)
     for (const ols::Choice& pair : best[t]) propose_product(*owners[t], pair);
   const double n = static_cast<double>(std::min(pair_reach(level_), log_pool_->size()));
-  return size_of(n * n * (static_cast<double>(x_.n_rows()) + 4.0 * static_cast<double>(targets.size())));
+  return size_of(0.2 * n * n * (static_cast<double>(x_.n_rows()) + 4.0 * static_cast<double>(targets.size())));
 }
 
 void Guide::propose_product(LogGoal& goal, const ols::Choice& choice) {
@@ -544,6 +563,105 @@ void Guide::propose_product(LogGoal& goal, const ols::Choice& choice) {
   for (const Candidate& candidate : chosen)
     if (!add_basis(candidates_->factors(candidate), bases)) return;
   propose({goal.target.logarithm}, bases);
+}
+
+// ---- constants inside arguments --------------------------------------------------------------
+
+Guide::Moving Guide::make_moving(const Parametric::Extent& extent, const Columns& free) const {
+  Moving moving;
+  moving.parametric = std::make_unique<Parametric>(x_, problem_.table, features_, extent);
+  const Columns plain = candidates_->values(beside_);
+  const auto n = plain.n_columns() + static_cast<Index>(moving.parametric->size());
+  Columns columns(x_.n_rows(), n);
+  for (Index j = 0; j < n; ++j) {
+    if (j < plain.n_columns()) {
+      std::copy_n(plain[j], plain.stride(), columns[j]);
+    } else {
+      moving.parametric->write(static_cast<std::size_t>(j - plain.n_columns()), columns[j]);
+    }
+  }
+  moving.pool = std::make_unique<ols::Pool>(std::move(columns), free);
+  return moving;
+}
+
+double Guide::build_moving_sums() {
+  const std::size_t d = features_.size();
+  const std::vector<Candidate>& terms = candidates_->terms();
+  beside_.assign(terms.begin(), terms.begin() + static_cast<std::ptrdiff_t>(
+                                                    std::min<std::size_t>(terms.size(), 300)));
+  Columns ones(x_.n_rows(), 1);
+  std::fill_n(ones[0], x_.n_rows(), 1.0);
+  const Parametric::Extent extent = level_ == 0   ? Parametric::Extent{2 * d, d, 8, false}
+                                    : level_ == 1 ? Parametric::Extent{10 + 4 * d, 2 + 2 * d, 40, false}
+                                                  : Parametric::Extent{20 + 10 * d, 6 + 3 * d, 160, false};
+  moving_sums_ = make_moving(extent, ones);
+  return size_of(static_cast<double>(moving_sums_.pool->size() * x_.n_rows()) * 60.0);
+}
+
+double Guide::build_moving_logarithms() {
+  const std::size_t d = features_.size();
+  const Parametric::Extent extent{level_ == 0 ? 3 * d : level_ == 1 ? 20 + 30 * d : 60 + 60 * d, 0,
+                                  level_ == 0 ? 4 : 12, true};
+  moving_logs_ = make_moving(extent, free_);
+  return size_of(static_cast<double>(moving_logs_.pool->size() * x_.n_rows()) * 60.0);
+}
+
+// False if nothing chosen has a constant to move.
+bool Guide::add_chosen(const Moving& moving, const ols::Choice& choice, const Trees& prefix,
+                       std::vector<Basis>& bases) const {
+  const auto plain = static_cast<Index>(beside_.size());
+  bool moves = false;
+  for (const Index j : choice.columns) {
+    moves = moves || j >= plain;
+    Trees factors = j >= plain ? moving.parametric->factors(static_cast<std::size_t>(j - plain))
+                               : candidates_->factors(beside_[static_cast<std::size_t>(j)]);
+    factors.insert(factors.end(), prefix.begin(), prefix.end());
+    add_basis(factors, bases);
+  }
+  return moves;
+}
+
+double Guide::scan_parametric_sum(Goal& goal) {
+  const ols::Pool& pool = *moving_sums_.pool;
+  Buffer target;
+  if (moving_sums_.pool->prepare(goal.values.data(), target) == 0.0) return 1.0;
+  const bool favoured = static_cast<std::size_t>(&goal - goals_.data()) < kFavoured;
+  Trees prefix;
+  if (!goal.prefactor.empty()) prefix.push_back(monomial_tree(problem_.table, goal.prefactor));
+  for (const ols::Choice& choice : pool.forward(target, favoured ? 4 : 2, favoured ? 3 : 2)) {
+    std::vector<Basis> bases;
+    if (!prefix.empty()) add_basis(prefix, bases);
+    if (add_chosen(moving_sums_, choice, prefix, bases))
+      propose_refined(goal.psi, bases);
+  }
+  return size_of(60.0 * static_cast<double>(pool.size() * x_.n_rows())) + 60.0;
+}
+
+double Guide::scan_parametric_logarithm(LogGoal& goal) {
+  const ols::Pool& pool = *moving_logs_.pool;
+  Buffer target;
+  if (moving_logs_.pool->prepare(goal.values.data(), target) == 0.0) return 1.0;
+  const Table& table = problem_.table;
+  const bool favoured = static_cast<std::size_t>(&goal - log_goals_.data()) < kFavoured;
+  for (const ols::Choice& choice : pool.forward(target, favoured ? 3 : 1, 3)) {
+    std::vector<Basis> bases;
+    for (const int f : free_features_)
+      add_basis({composition::apply(table, table.find("ln"), monomial_tree(table, {{f, 1}}))}, bases);
+    if (add_chosen(moving_logs_, choice, {}, bases))
+      propose_refined(goal.target.logarithm, bases);
+  }
+  return size_of(40.0 * static_cast<double>(pool.size() * x_.n_rows())) + 60.0;
+}
+
+// First on the rows that were scanned, then on all.
+void Guide::propose_refined(const Basis& psi, std::vector<Basis> bases) {
+  const Buffer few = values_of(psi, y_, problem_.target_table);
+  const Buffer all = values_of(psi, problem_.y, problem_.target_table);
+  if (few.empty() || all.empty()) return;
+  const double left = Refiner(x_, problem_.table).improve(few.data(), bases, 12);
+  if (!(left < 0.5)) return;
+  Refiner(problem_.x, problem_.table).improve(all.data(), bases, left < 1e-4 ? 20 : 4);
+  propose({psi}, bases);
 }
 
 // The sum of logarithms fitted on the scanned rows.

@@ -18,6 +18,7 @@ using composition::Tree;
 struct Sketch {
   int cost;
   std::function<Tree()> make;
+  std::size_t rank = 0;  // within its family
 };
 
 struct Power {
@@ -51,29 +52,51 @@ class Cook {
   }
 
   std::vector<Recipe> cook(std::size_t limit, bool deep) {
-    binomials();
-    unary_of_monomials();
-    unary_of_binomials();
-    one_and_unary();
-    exponential_pairs();
+    family([&] { binomials(); });
+    family([&] { unary_of_monomials(); });
+    family([&] { unary_of_binomials(); });
+    family([&] { one_and_unary(); });
+    family([&] { exponential_pairs(); });
     if (deep) {
-      trinomials();
-      one_and_products();
-      unary_of_products();
-      nested();
+      family([&] { trinomials(); });
+      family([&] { one_and_products(); });
+      family([&] { unary_of_products(); });
+      family([&] { nested(); });
     }
-    std::stable_sort(sketches_.begin(), sketches_.end(),
-                     [](const Sketch& a, const Sketch& b) { return a.cost < b.cost; });
-    std::vector<Recipe> out;
-    for (const Sketch& sketch : sketches_) {
-      if (out.size() == limit) break;
-      out.push_back({sketch.make(), sketch.cost});
-    }
-    return out;
+    return served(limit);
   }
 
  private:
   static constexpr std::size_t kMostPowers = 120;
+
+  template <typename Add>
+  void family(Add add_all) {
+    const std::size_t first = sketches_.size();
+    add_all();
+    const auto begin = sketches_.begin() + static_cast<std::ptrdiff_t>(first);
+    std::stable_sort(begin, sketches_.end(),
+                     [](const Sketch& a, const Sketch& b) { return a.cost < b.cost; });
+    for (std::size_t rank = 0; first + rank < sketches_.size(); ++rank)
+      sketches_[first + rank].rank = rank;
+    ++n_families_;
+  }
+
+  // Half of the places go to the cheapest of all, half to the cheapest of each family.
+  std::vector<Recipe> served(std::size_t limit) {
+    const std::size_t quota = limit / (2 * n_families_) + 1;
+    std::stable_sort(sketches_.begin(), sketches_.end(), [&](const Sketch& a, const Sketch& b) {
+      return a.cost < b.cost;
+    });
+    std::vector<Recipe> out;
+    std::size_t others = limit / 2;
+    for (const Sketch& sketch : sketches_) {
+      if (out.size() == limit) break;
+      if (sketch.rank >= quota && others == 0) continue;
+      if (sketch.rank >= quota) --others;
+      out.push_back({sketch.make(), sketch.cost});
+    }
+    return out;
+  }
 
   static int degree_of(const Monomial& monomial) {
     int degree = 0;
@@ -92,7 +115,7 @@ class Cook {
     for (const auto& [m, negative] : parts) operands.push_back(operand(*m, negative));
     return combine(table_, ArgumentType::sum, std::move(operands));
   }
-  void add(int cost, std::function<Tree()> make) { sketches_.push_back({cost, std::move(make)}); }
+  void add(int cost, std::function<Tree()> make) { sketches_.push_back({cost, std::move(make), 0}); }
 
   static int size(const Power& p) { return std::max(p.degree, 1); }
   // Sums of unlike degrees are rarer than those of like ones and those with the number 1.
@@ -122,7 +145,7 @@ class Cook {
   void unary_of_monomials() {
     for (const Power& p : laurent_)
       for (const int code : unary_)
-        add(1 + p.degree + table_[code].cost,
+        add(p.degree + table_[code].cost,
             [this, &p, code] { return apply(table_, code, monomial(p.monomial)); });
   }
 
@@ -155,7 +178,7 @@ class Cook {
     for (const Power& p : laurent_)
       for (const int code : shifted_)
         for (const bool minus : {true, false})
-          add(4 + p.degree, [this, &p, code, minus] {
+          add(3 + p.degree, [this, &p, code, minus] {
             return one_plus(apply(table_, code, monomial(p.monomial)), minus);
           });
   }
@@ -166,7 +189,7 @@ class Cook {
     if (code < 0) return;
     for (const Power& p : laurent_)
       for (const bool minus : {false, true})
-        add(5 + p.degree, [this, &p, code, minus] {
+        add(4 + p.degree, [this, &p, code, minus] {
           const Tree up = apply(table_, code, monomial(p.monomial));
           return combine(table_, ArgumentType::sum,
                          {composition::row(up), composition::row(composition::reciprocal(up), minus)});
@@ -227,12 +250,14 @@ class Cook {
           if (table_[code].family != Family::trigonometric && table_[code].name != "exp") continue;
           for (const bool minus : {true, false})
             for (const int sign : {1, -1})
-              add(cost + 4, [this, &a, &b, f, code, minus, sign] {
-                return apply(table_, code,
-                             combine(table_, ArgumentType::product,
-                                     {composition::feature(sign * f),
-                                      composition::row(sum({{&a, false}, {&b, minus}}))}));
-              });
+              for (const bool from_one : {false, true})
+                add(cost + (from_one ? 5 : 3), [this, &a, &b, f, code, minus, sign, from_one] {
+                  const Tree inside = combine(table_, ArgumentType::product,
+                                              {composition::feature(sign * f),
+                                               composition::row(sum({{&a, false}, {&b, minus}}))});
+                  const Tree function = apply(table_, code, inside);
+                  return from_one ? one_plus(function, true) : function;
+                });
         }
       }
     });
@@ -257,6 +282,7 @@ class Cook {
   std::vector<Power> powers_, laurent_;
   std::vector<int> unary_, shifted_;
   std::vector<Sketch> sketches_;
+  std::size_t n_families_ = 0;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from gsr._text import number as shortened
 from gsr._text import weighted_sum
 
 SPECIAL = str.maketrans(
@@ -26,6 +27,8 @@ def _term(expression: Any, size: str) -> str:
     number = re.sub(r"e(-?\d+)$", r" \\cdot 10^{\1}", size)
     if expression == 1:
         return number or "1"
+    short = {f: sympy.Float(shortened(float(f))) for f in expression.atoms(sympy.Float)}
+    expression = expression.xreplace(short)
     names = {s: _name(s) for s in expression.free_symbols if not s.name.isidentifier()}
     written = sympy.latex(expression, ln_notation=True, symbol_names=names)
     if expression.is_Add:

@@ -1,4 +1,4 @@
-"""Recognises the rows of a basis matrix in a SymPy expression."""
+"""Recognises the rows of a plain basis matrix, as the paper has them, in a SymPy expression."""
 
 from __future__ import annotations
 
@@ -18,6 +18,23 @@ FoundRow = tuple[int, int, tuple[int, ...]]
 NEUTRAL = (("identity", Fraction(1)), ("inverse", Fraction(-1)))
 
 
+def parsed(expression: Any, names: Sequence[str]) -> Any:
+    """Return text or an expression as a SymPy expression in real variables."""
+    import sympy
+    from sympy.parsing import sympy_parser as parser
+
+    symbols = {name: sympy.Symbol(name, real=True) for name in names}
+    if isinstance(expression, str):
+        rules = parser.standard_transformations
+        rules += (parser.convert_xor, parser.implicit_multiplication)
+        expression = parser.parse_expr(expression, symbols, rules)
+    expression = sympy.sympify(expression)
+    unknown = sorted(s.name for s in expression.free_symbols if s.name not in symbols)
+    if unknown:
+        raise GSRError(f"{unknown[0]!r} is not one of the variables {', '.join(symbols)}")
+    return expression.xreplace({s: symbols[s.name] for s in expression.free_symbols})
+
+
 class Matcher:
     """Splits a product into rows.
 
@@ -29,12 +46,17 @@ class Matcher:
         The variables.
     n_v : int
         Most operands of one argument.
+    spread : bool
+        Whether a number may go into rows that cancel otherwise, as t/2 = t^2/(2 t).
     """
 
-    def __init__(self, library: Library, names: Sequence[str], n_v: int) -> None:
+    def __init__(
+        self, library: Library, names: Sequence[str], n_v: int, *, spread: bool = True
+    ) -> None:
         self.library = library
         self.names = list(names)
         self.n_v = n_v
+        self.spread = spread
         self.calls: list[FoundRow] = []
         self.monomial: Counter[int] = Counter()
         self.sums: Counter[Argument] = Counter()
@@ -44,7 +66,7 @@ class Matcher:
         """Return rows (code, argument type, variables) whose product is the expression."""
         import sympy
 
-        expression = self._own(self._parsed(expression))
+        expression = self._own(expression)
         coefficient = sympy.Integer(1)
         for factor in sympy.Mul.make_args(expression):
             if factor.is_number:
@@ -56,21 +78,6 @@ class Matcher:
         if len(found) > _core.MAX_ROWS:
             raise GSRError(f"{expression} cannot be encoded: more than {_core.MAX_ROWS} factors")
         return found
-
-    def _parsed(self, expression: Any) -> Any:
-        import sympy
-        from sympy.parsing import sympy_parser as parser
-
-        symbols = {name: sympy.Symbol(name, real=True) for name in self.names}
-        if isinstance(expression, str):
-            rules = parser.standard_transformations
-            rules += (parser.convert_xor, parser.implicit_multiplication)
-            expression = parser.parse_expr(expression, symbols, rules)
-        expression = sympy.sympify(expression)
-        unknown = sorted(s.name for s in expression.free_symbols if s.name not in symbols)
-        if unknown:
-            raise GSRError(f"{unknown[0]!r} is not one of the variables {', '.join(symbols)}")
-        return expression.xreplace({s: symbols[s.name] for s in expression.free_symbols})
 
     # ---- functions ---------------------------------------------------------------------------
 
@@ -191,9 +198,9 @@ class Matcher:
         if coefficient == 1:
             return compact
         squared = coefficient**2
-        if coefficient > 0 and squared.is_Rational:
+        if coefficient.is_positive and squared.is_Rational:
             room = _core.MAX_ROWS - len(self.calls)
-            for powers in (compact, *self._spread()):
+            for powers in (compact, *(self._spread() if self.spread else ())):
                 scales = scales_for(powers, Fraction(int(squared.p), int(squared.q)), self.n_v)
                 scaled = [p.scaled(k) for p, k in zip(powers, scales or (), strict=False)]
                 if scales is not None and len(merged(scaled, self.n_v)) <= room:

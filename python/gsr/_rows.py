@@ -1,73 +1,198 @@
-"""The rows of a basis matrix, read once for all who need them."""
+"""The rows of a basis matrix, read once for all who need them.
+
+A row that others refer to is part of their arguments and no factor of the product, so a matrix is
+a small forest: each factor is a `Row`, whose argument holds variables, the number 1 and inner rows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.transformation import Array
 
-Matrix = Sequence[Sequence[int | None]]
-IntegerMatrix = list[list[int]]
-VARIABLE, SUM, PRODUCT = 0, 1, 2
+Matrix = Sequence[Sequence[float | None]]
+#: Integers, except for the weights of weighted sums.
+IntegerMatrix = list[list[Any]]
+VARIABLE, SUM, PRODUCT, WEIGHTED = range(4)
+#: The operand 1; ROW + i is the value of row i, counted from 1.
+ONE = ROW = 30_000
 
 
-class Row(NamedTuple):
-    """One factor of a basis function, without its meaningless entries."""
+@dataclass(frozen=True)
+class Row:
+    """A transformation of an argument, or its reciprocal.
+
+    Parameters
+    ----------
+    code : int
+        Of the transformation.
+    argument : Argument
+        What is transformed.
+    reciprocal : bool
+        Whether 1/T is meant.
+    number : int
+        The place in the matrix, counted from 0; rows are equal without it.
+    """
 
     code: int
-    argument: int
-    variables: tuple[int, ...]
+    argument: Argument
+    reciprocal: bool = False
+    number: int = field(default=0, compare=False)
+
+
+class Part(NamedTuple):
+    """A variable, ONE or an inner row, with its multiple in a sum or its power in a product.
+
+    `times` is a float for a weight, and an integer otherwise.
+    """
+
+    base: int | Row
+    times: float = 1
+
+
+class Argument(NamedTuple):
+    """A sum, or a product, of parts; a lone part is a sum if it is the same as a product."""
+
+    is_product: bool
+    parts: tuple[Part, ...]
+
+    @property
+    def lone(self) -> int | Row | None:
+        """The one operand, if the argument is nothing else."""
+        return self.parts[0].base if len(self.parts) == 1 and self.parts[0].times == 1 else None
+
+
+def variable(v: int) -> Argument:
+    """Return the argument that is variable v."""
+    return Argument(False, (Part(v),))
+
+
+def combined(is_product: bool, parts: Iterable[tuple[int | Row, float]]) -> Argument:
+    """Return a sum or a product, in which each operand stands once."""
+    times: dict[int | Row, float] = {}
+    for base, n in parts:
+        if not is_product or base != ONE:
+            times[base] = times.get(base, 0) + n
+    found = tuple(Part(base, n) for base, n in sorted(times.items(), key=_place) if n)
+    is_sum = len(found) == 1 and found[0].times == 1
+    return Argument(is_product and not is_sum, found)
+
+
+def _place(item: tuple[int | Row, float]) -> float:
+    base = item[0]
+    return ROW + 1 + base.number if isinstance(base, Row) else base
+
+
+# ---- reading ---------------------------------------------------------------------------------
 
 
 def integers(matrix: Matrix) -> IntegerMatrix:
-    """Return the matrix as lists of integers, as the compiled core takes it."""
-    return [[0 if entry is None else int(entry) for entry in row] for row in matrix]
+    """Return the matrix as lists of integers and weights, as the compiled core takes it."""
+    return [_numbers(row, i) for i, row in enumerate(matrix)]
+
+
+def _numbers(row: Sequence[float | None], i: int) -> list[Any]:
+    filled = [0 if entry is None else entry for entry in row]
+    first_weight = len(filled)
+    if len(filled) > 1 and filled[1] == WEIGHTED:
+        first_weight = 2 + (len(filled) - 2) // 2
+    whole = [int(entry) for entry in filled[:first_weight]]
+    for k, (entry, integer) in enumerate(zip(filled, whole, strict=False), start=1):
+        if entry != integer:
+            raise _bad(i, f"entry {k} is {entry}, but only weights may be no integers")
+    return [*whole, *map(float, filled[first_weight:])]
 
 
 def rows(matrix: Matrix, library: Library) -> list[Row | None]:
-    """Return the factors in the order of the matrix, None for rows of T = 1."""
-    found: list[Row | None] = []
-    for i, entries in enumerate(integers(matrix), start=1):
-        if not entries or not 0 <= entries[0] < len(library):
-            raise GSRError(f"basis matrix, row {i}: no transformation of the library: {entries}")
-        found.append(None if library.names[entries[0]] == "one" else _row(entries, i))
-    return found
+    """Return all rows in the order of the matrix, None for rows of T = 1."""
+    return _read(matrix, library)[0]
 
 
-def _row(entries: list[int], i: int) -> Row:
+def factors(matrix: Matrix, library: Library) -> list[Row]:
+    """Return the rows whose product the basis function is, without those of T = 1."""
+    found, inner = _read(matrix, library)
+    return [row for row in found if row is not None and row.number not in inner]
+
+
+def _read(matrix: Matrix, library: Library) -> tuple[list[Row | None], set[int]]:
+    entries = integers(matrix)
+    found: list[Row | None] = [None] * len(entries)
+    inner: set[int] = set()
+    for i in reversed(range(len(entries))):
+        if not entries[i] or not abs(entries[i][0]) < len(library):
+            raise _bad(i, f"no transformation of the library: {entries[i]}")
+        code = abs(entries[i][0])
+        if library.names[code] == "one":
+            continue
+        kind, operands, weights = _operands(entries[i], i)
+        for k, operand in enumerate(operands):
+            _check_operand(operand, i, k, len(entries))
+        inner.update(abs(operand) - ROW - 1 for operand in operands if abs(operand) > ROW)
+        argument = _argument(kind, operands, weights, found)
+        found[i] = Row(code, argument, entries[i][0] < 0, i)
+    return found, inner
+
+
+def _operands(entries: list[Any], i: int) -> tuple[int, list[int], list[float]]:
+    """Return (argument type, operands, weights) of a row, without skips."""
     if len(entries) == 1:
-        return Row(entries[0], VARIABLE, (1,))
-    if len(entries) == 2 or entries[1] not in (VARIABLE, SUM, PRODUCT):
-        raise GSRError(f"basis matrix, row {i}: no argument type or no variable: {entries}")
-    variables = entries[2:3] if entries[1] == VARIABLE else [v for v in entries[2:] if v]
-    if not variables or min(variables) < 1:
-        raise GSRError(f"basis matrix, row {i}: variables are counted from 1: {entries}")
-    argument = VARIABLE if len(variables) == 1 else entries[1]
-    return Row(entries[0], argument, tuple(sorted(variables)))
+        return VARIABLE, [1], []
+    kind, rest = entries[1], entries[2:]
+    if not rest or kind not in (VARIABLE, SUM, PRODUCT, WEIGHTED):
+        raise _bad(i, f"no argument type or no variable: {entries}")
+    weights: list[float] = []
+    if kind == VARIABLE:
+        rest = rest[:1]
+    if kind == WEIGHTED:
+        if len(rest) % 2:
+            raise _bad(i, f"a weighted sum needs one weight for each operand: {entries}")
+        half = len(rest) // 2
+        weights = [w for o, w in zip(rest[:half], rest[half:], strict=True) if o]
+        rest = rest[:half]
+        if min(rest) < 0 or not np.isfinite(weights).all():
+            raise _bad(i, f"weights must be finite, and hold the signs: {entries}")
+    operands = [o for o in rest if o]
+    if not operands:
+        raise _bad(i, f"no operand; variables are counted from 1: {entries}")
+    return kind, operands, weights
+
+
+def _check_operand(operand: int, i: int, k: int, n_rows: int) -> None:
+    below = abs(operand) - ROW
+    if below <= 0:
+        return
+    if below > n_rows:
+        raise _bad(i, f"operand {k + 1} is {operand}, but there is no row {below}")
+    if below <= i + 1:
+        raise _bad(i, f"operand {k + 1} is {operand}, but a row may refer to rows below it only")
+
+
+def _argument(
+    kind: int, operands: list[int], weights: list[float], found: list[Row | None]
+) -> Argument:
+    signs = weights or [1 if operand > 0 else -1 for operand in operands]
+    bases = [_base(abs(operand), found) for operand in operands]
+    return combined(kind == PRODUCT, zip(bases, signs, strict=True))
+
+
+def _base(operand: int, found: list[Row | None]) -> int | Row:
+    inner = found[operand - ROW - 1] if operand > ROW else None
+    return inner if inner is not None else min(operand, ONE)
+
+
+def _bad(i: int, what: str) -> GSRError:
+    return GSRError(f"basis matrix, row {i + 1}: {what}")
 
 
 def is_constant(matrix: Matrix, library: Library) -> bool:
-    """Tell whether every row is T = 1."""
-    return all(row is None for row in rows(matrix, library))
-
-
-def argument_values(row: Row, X: Array) -> Array:
-    """Return the argument of the row's transformation over the rows of X."""
-    chosen = X[:, [v - 1 for v in row.variables]]
-    values: Array = chosen.prod(axis=1) if row.argument == PRODUCT else chosen.sum(axis=1)
-    return values
-
-
-def negative_arguments(matrix: Matrix, library: Library, X: Array) -> tuple[int, ...]:
-    """Return the rows of ln whose argument is not positive on all of X, counted from 0."""
-    return tuple(
-        i
-        for i, row in enumerate(rows(matrix, library))
-        if row and library.names[row.code] == "ln" and not (argument_values(row, X) > 0).all()
-    )
+    """Tell whether every factor is T = 1."""
+    return not factors(matrix, library)
 
 
 def name_of(matrix: Matrix, names: Sequence[Any] | None, v: int) -> Any:
@@ -82,3 +207,81 @@ def name_of(matrix: Matrix, names: Sequence[Any] | None, v: int) -> Any:
 def applies(absolute: bool | Collection[int], i: int) -> bool:
     """Tell whether row i is among those meant."""
     return absolute if isinstance(absolute, bool) else i in absolute
+
+
+# ---- values ----------------------------------------------------------------------------------
+
+
+def argument_values(argument: Argument, X: Array, library: Library | None) -> Array:
+    """Return an argument over the rows of X; inner rows are of the library."""
+    values = np.full(len(X), float(argument.is_product))
+    with np.errstate(all="ignore"):
+        for base, times in argument.parts:
+            operand = _base_values(base, X, library)
+            if argument.is_product:
+                values *= operand**times
+            else:
+                values += times * operand
+    return values
+
+
+def row_values(row: Row, X: Array, library: Library) -> Array:
+    """Return a row's transformation of its argument over the rows of X."""
+    values: Array = library.table[row.code].value(argument_values(row.argument, X, library))
+    with np.errstate(all="ignore"):
+        return 1 / values if row.reciprocal else values
+
+
+def _base_values(base: int | Row, X: Array, library: Library | None) -> Array:
+    if isinstance(base, Row):
+        assert library is not None
+        return row_values(base, X, library)
+    return np.ones(len(X)) if base == ONE else X[:, base - 1]
+
+
+def negative_arguments(matrix: Matrix, library: Library, X: Array) -> tuple[int, ...]:
+    """Return the rows of ln whose argument is not positive on all of X, counted from 0."""
+    return tuple(
+        row.number
+        for row in rows(matrix, library)
+        if row is not None
+        and library.names[row.code] == "ln"
+        and not (argument_values(row.argument, X, library) > 0).all()
+    )
+
+
+# ---- writing ---------------------------------------------------------------------------------
+
+
+def matrix_of(product: Sequence[Row], width: int) -> IntegerMatrix:
+    """Return the matrix of a product of rows, with at most `width` operands in a row."""
+    inner: dict[Row, None] = {}
+    for row in product:
+        _collect(row, inner)
+    # Those who refer come before those referred to.
+    below = {row: ROW + 1 + len(product) + k for k, row in enumerate(reversed(inner))}
+    written = [_written(row, below, width) for row in [*product, *below]]
+    longest = max((len(row) for row in written if row[1] != WEIGHTED), default=0)
+    return [row if row[1] == WEIGHTED else row + [0] * (longest - len(row)) for row in written]
+
+
+def _collect(row: Row, inner: dict[Row, None]) -> None:
+    for base, _ in row.argument.parts:
+        if isinstance(base, Row) and base not in inner:
+            _collect(base, inner)
+            inner[base] = None
+
+
+def _written(row: Row, below: dict[Row, int], width: int) -> list[Any]:
+    parts = [(below[b] if isinstance(b, Row) else b, n) for b, n in row.argument.parts]
+    code = -row.code if row.reciprocal else row.code
+    total = sum(abs(n) for _, n in parts)
+    whole = all(isinstance(n, int) for _, n in parts) or total == len(parts) == 1
+    if whole and total <= width:
+        kind = PRODUCT if row.argument.is_product else SUM
+        operands = [o if n > 0 else -o for o, n in parts for _ in range(abs(int(n)))]
+        lone = len(operands) == 1 and kind == SUM
+        return [code, VARIABLE if lone else kind, *operands]
+    if row.argument.is_product or len(parts) > width:
+        raise GSRError(f"a row has more than {width} operands")
+    return [code, WEIGHTED, *(o for o, _ in parts), *(float(n) for _, n in parts)]

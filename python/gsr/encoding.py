@@ -1,8 +1,8 @@
 """Basis matrices (paper, Section 3.3.2): from integers to formulas and back.
 
-A row is (transformation, argument type, variables...); a basis function is the product of its
-rows. A matrix of one column is a basis function of the target. Entries that have no meaning
-(Remark 1) may hold any integer or None.
+A row is (transformation, argument type, operands...); a basis function is the product of its
+rows, except those that are operands of others. A matrix of one column is a basis function of the
+target. Entries that have no meaning (Remark 1) may hold any integer or None.
 """
 
 from __future__ import annotations
@@ -13,9 +13,24 @@ from typing import Any
 import numpy as np
 
 from gsr import _core
-from gsr._matcher import Matcher
-from gsr._rows import PRODUCT, IntegerMatrix, Matrix, applies, integers, name_of, rows
+from gsr._composer import Composer
+from gsr._matcher import Matcher, parsed
+from gsr._rows import (
+    ONE,
+    VARIABLE,
+    WEIGHTED,
+    Argument,
+    IntegerMatrix,
+    Matrix,
+    Row,
+    applies,
+    factors,
+    integers,
+    matrix_of,
+    name_of,
+)
 from gsr._text import text
+from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.transformation import Array
 
@@ -83,48 +98,100 @@ def decode(
     """
     import sympy
 
+    decoder = Decoder(library, lambda v: name_of(matrix, names, v), absolute)
     product = sympy.Integer(1)
-    symbol = _symbols(matrix, names)
-    for i, row in enumerate(rows(matrix, library)):
-        if row is not None:
-            combine = sympy.Mul if row.argument == PRODUCT else sympy.Add
-            argument = combine(*map(symbol, row.variables))
-            barred = library.names[row.code] == "ln" and applies(absolute, i)
-            product *= library.sympy(row.code, sympy.Abs(argument) if barred else argument)
+    for row in factors(matrix, library):
+        product *= decoder.row(row)
     return product
 
 
-def _symbols(matrix: Matrix, names: Sequence[Any] | None) -> Callable[[int], Any]:
-    import sympy
+class Decoder:
+    """Turns rows into SymPy expressions.
 
-    def symbol(v: int) -> Any:
-        name = name_of(matrix, names, v)
+    Parameters
+    ----------
+    library : Library
+        Their mapping table.
+    name : callable
+        Gives the name of a variable, a str or a Symbol.
+    absolute : bool or collection of int
+        Which rows of ln have bars.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        name: Callable[[int], Any],
+        absolute: bool | Collection[int] = False,
+    ) -> None:
+        self.library, self.name, self.absolute = library, name, absolute
+
+    def row(self, row: Row) -> Any:
+        """Return the transformation of the row's argument."""
+        import sympy
+
+        argument = self.argument(row.argument)
+        if self.library.names[row.code] == "ln" and applies(self.absolute, row.number):
+            argument = sympy.Abs(argument)
+        value = self.library.sympy(row.code, argument)
+        return 1 / value if row.reciprocal else value
+
+    def argument(self, argument: Argument) -> Any:
+        """Return a sum or a product of operands."""
+        import sympy
+
+        parts = [(self._operand(base), constant(times)) for base, times in argument.parts]
+        if argument.is_product:
+            return sympy.Mul(*(base**times for base, times in parts))
+        return sympy.Add(*(times * base for base, times in parts))
+
+    def _operand(self, base: int | Row) -> Any:
+        import sympy
+
+        if isinstance(base, Row):
+            return self.row(base)
+        if base == ONE:
+            return sympy.Integer(1)
+        name = self.name(base)
         return sympy.Symbol(name, real=True) if isinstance(name, str) else name
 
-    return symbol
+
+def constant(value: float) -> Any:
+    """Return a multiple or a weight for SymPy; what was fitted is a Float unless it is 1 or -1."""
+    import sympy
+
+    return sympy.Integer(value) if isinstance(value, int) or abs(value) == 1 else sympy.Float(value)
 
 
 def encode(
-    expression: Any, library: Library, n_features: int, *, n_v: int | None = None
+    expression: Any,
+    library: Library,
+    n_features: int,
+    *,
+    n_v: int | None = None,
+    plain: bool = False,
 ) -> IntegerMatrix:
     """Return the basis matrix of an expression in x1..xd; the inverse of `decode`.
 
     Parameters
     ----------
     expression : sympy.Expr or str
-        A product of transformations of the library, each of a variable, a sum or a product of
-        variables with multiplicities. Text such as ``"x2 cos(x1^2 x2) ln(x1 + x3)"`` will do.
+        Made of transformations of the library, sums, products, quotients and numbers. Text such
+        as ``"x2 cos(x1^2 x2)/(1 + x3)"`` will do.
     library : Library
         Its mapping table.
     n_features : int
         The number d of features.
     n_v : int, optional
         Number of variable columns of the matrix; as few as needed unless given.
+    plain : bool
+        Whether only the paper's matrices will do: products of transformations, each of a variable,
+        a sum or a product of variables with multiplicities. They are preferred anyway.
 
     Returns
     -------
     list of list of int
-        In canonical form.
+        In canonical form; the weights of weighted sums are floats.
 
     Raises
     ------
@@ -133,18 +200,54 @@ def encode(
     """
     names = [f"x{v}" for v in range(1, n_features + 1)]
     width = n_v or _core.MAX_VARIABLES
-    found = Matcher(library, names, width).match(expression) or [(library.code("one"), 0, (1,))]
-    matrix = [[code, kind, *_padded(variables, width)] for code, kind, variables in found]
+    matrix = _recognised(parsed(expression, names), library, names, width, plain)
     short = canonical(matrix, library, n_features)
-    return [row[:2] + _padded(row[2:], n_v or 0) for row in short]
+    return [row if row[1] == WEIGHTED else row[:2] + _padded(row[2:], n_v or 0) for row in short]
 
 
-def encode_target(expression: Any, library: Library) -> IntegerMatrix:
-    """Return the one-column basis matrix of an expression in y."""
-    found = Matcher(library, ["y"], 1).match(expression) or [(library.code("one"), 0, (1,))]
-    return canonical([[code] for code, _, _ in found], library)
+def encode_target(expression: Any, library: Library, *, plain: bool = False) -> IntegerMatrix:
+    """Return the basis matrix of an expression in y: of one column if that is enough.
+
+    Parameters
+    ----------
+    expression, library, plain
+        As for `encode`.
+
+    Returns
+    -------
+    list of list of int
+        In canonical form.
+    """
+    form = parsed(expression, ["y"])
+    try:
+        matrix = _recognised(form, library, ["y"], 1, plain)
+    except GSRError:
+        if plain:
+            raise
+        matrix = _recognised(form, library, ["y"], _core.MAX_VARIABLES, plain)
+    if all(row[1] == VARIABLE and row[2] == 1 for row in matrix):
+        matrix = [row[:1] for row in matrix]
+    return canonical(matrix, library)
 
 
-def _padded(entries: Iterable[int], width: int) -> list[int]:
+def _recognised(
+    expression: Any, library: Library, names: Sequence[str], width: int, plain: bool
+) -> IntegerMatrix:
+    """Return a matrix of the expression: a plain one, unless a number had better be a weight."""
+    import sympy
+
+    if plain or not expression.has(sympy.Float):
+        try:
+            found = Matcher(library, names, width, spread=plain).match(expression)
+            found = found or [(library.code("one"), VARIABLE, (1,))]
+            return [[code, kind, *_padded(operands, width)] for code, kind, operands in found]
+        except GSRError:
+            if plain:
+                raise
+    product = Composer(library, names, width).compose(expression)
+    return matrix_of(product, width) or [[library.code("one"), VARIABLE, 1]]
+
+
+def _padded(entries: Iterable[Any], width: int) -> list[Any]:
     listed = list(entries)
     return listed + [0] * (width - len(listed))

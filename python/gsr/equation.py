@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gsr import _latex
-from gsr._rows import PRODUCT, Matrix, Row, is_constant, negative_arguments
-from gsr._text import shown_name, text, weighted_sum
-from gsr.encoding import complexity, decode, evaluate
+from gsr._rows import Argument, Matrix, is_constant, negative_arguments, row_values, rows
+from gsr._text import Writer, shown_name, text, weighted_sum
+from gsr.encoding import Decoder, complexity, decode, evaluate
 from gsr.exceptions import GSRError, PredictionWarning
 from gsr.explicit import explicit, logarithms
 from gsr.inversion import Inversion
@@ -108,7 +108,7 @@ class Equation:
         bars_y = tuple(negative_arguments(m, target_library, column) for m in psi)
         bars_x = tuple(negative_arguments(m, library, table) for m in phi)
         found = logarithms(phi, alpha.tolist(), library)
-        inversion = Inversion.learn(target_library, psi, beta, table, target, found)
+        inversion = Inversion.learn(target_library, psi, beta, table, target, found, library)
         return cls(
             library, target_library, psi, beta, phi, alpha, names, target_name, bars_y, bars_x,
             inversion,
@@ -135,12 +135,12 @@ class Equation:
         bars = self.absolute_features[k]
         return decode(self.phi[k], self.library, self.feature_names, absolute=bars)
 
-    def argument(self, row: Row) -> Any:
-        """Return the argument of a row's transformation as a SymPy expression."""
-        import sympy
+    def argument(self, argument: Argument, bars: bool | Collection[int] = True) -> Any:
+        """Return an argument of the features as a SymPy expression, with bars in its logarithms."""
+        return Decoder(self.library, self._name, bars).argument(argument)
 
-        symbols = [sympy.Symbol(self.feature_names[v - 1], real=True) for v in row.variables]
-        return (sympy.Mul if row.argument == PRODUCT else sympy.Add)(*symbols)
+    def _name(self, v: int) -> str:
+        return self.feature_names[v - 1]
 
     def sympy(self) -> Any:
         """Return the law as a SymPy equation, with the coefficients as they are."""
@@ -248,10 +248,11 @@ class Equation:
         reasons = np.full(len(X), f"f(x) is outside the range of {self._left()}", dtype=object)
         reasons[self.inversion.overflows(v)] = f"{shown_name(self.target_name)} overflows"
         reasons[~np.isfinite(v)] = "f(x) overflows"
-        for row in (row for matrix in self.phi for row in matrix):
-            undefined = ~np.isfinite(evaluate([[row]], self.library, X)[:, 0])
-            shown = _term([row], self.library, self.feature_names, ())
-            reasons[undefined] = f"{shown} is undefined"
+        writer = Writer(self.library, self._name, ())
+        for row in (row for matrix in self.phi for row in rows(matrix, self.library)):
+            if row is not None:  # inner rows come later, and are the better reason
+                undefined = ~np.isfinite(row_values(row, X, self.library))
+                reasons[undefined] = f"{writer.product([row])} is undefined"
         for k, name in enumerate(self.feature_names):
             reasons[~np.isfinite(X[:, k])] = f"{shown_name(name)} is not finite"
         told = [

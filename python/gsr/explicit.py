@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gsr._rows import Row, rows
-from gsr.inversion import ClosedForm, Inversion
+from gsr._chain import POINTS, Branch, Step, powers_of
+from gsr._rows import Argument, factors
+from gsr.encoding import constant
+from gsr.inversion import Inversion, lone_logarithm
 from gsr.library import Library
-from gsr.transformation import POWERS, apply_symbolic
+from gsr.transformation import apply_symbolic
 
 if TYPE_CHECKING:
     from gsr.equation import Equation
@@ -23,37 +25,56 @@ EXPONENT_TOLERANCE = 1e-8
 def explicit(equation: Equation) -> list[Any]:
     """Return SymPy expressions for y, one for each branch that the training range meets."""
     inversion = equation.inversion
-    if inversion.is_logarithm:
-        return _products(equation)
-    right = equation.sympy().rhs
     if len(inversion.psi) == 2:
-        return _quadratic(inversion, right)
-    if inversion.closed is None or inversion.closed.symbolic is None:
+        return _quadratic(inversion, equation.sympy().rhs)
+    if inversion.closed is None or not inversion.closed.is_symbolic:
         return []
-    beta = float(equation.beta[0])
-    principal = apply_symbolic(inversion.closed.symbolic, right if beta == 1 else right / beta)
-    if inversion.branches.sign is not None and not inversion.closed.period:
-        return [_signed(equation, principal)]
-    return [_image(inversion.closed, principal, *branch) for branch in _branches(inversion)]
+    if inversion.inside is not None:
+        return [_principal(inversion.inside.steps, t) for t in _products(equation)]
+    forms = [_on_branch(equation, branch) for branch in _branches(inversion)]
+    return list(dict.fromkeys(forms))
 
 
-def _branches(inversion: Inversion) -> list[tuple[bool, int]]:
+def _principal(steps: Sequence[Step], value: Any) -> Any:
+    for step in steps:
+        assert step.symbolic is not None
+        value = apply_symbolic(step.symbolic, value)
+    return value
+
+
+def _branches(inversion: Inversion) -> list[Branch]:
     """Return the branches of the inverse that the training range meets."""
     assert inversion.closed is not None
-    y = np.linspace(inversion.branches.low, inversion.branches.high, 1001)
-    with np.errstate(all="ignore"):
-        v = inversion.function(y) / inversion.beta[0]
-        principal = np.asarray(inversion.closed.inverse(v), dtype=float)
-    known = np.isfinite(principal)
-    return inversion.closed.branches(y[known], principal[known])
+    known = inversion.branches
+    y = np.linspace(known.low, known.high, POINTS)
+    if known.sides is not None:
+        y = y[np.isin(inversion.closed.sides(y), known.sides)]
+    return inversion.closed.branches(y)
 
 
-def _image(closed: ClosedForm, principal: Any, mirrored: bool, turns: int) -> Any:
+def _on_branch(equation: Equation, branch: Branch) -> Any:
+    inversion = equation.inversion
+    assert inversion.closed is not None
+    steps = inversion.closed.steps
+    beta = float(equation.beta[0])
+    right = equation.sympy().rhs
+    value = right if beta == 1 else right / beta
+    for k, (step, (mirrored, turns)) in enumerate(zip(steps, branch, strict=True)):
+        first, last = k == 0, k == len(steps) - 1
+        is_size = first and inversion.logarithm is not None
+        value = _size(equation, {}) if is_size else _principal([step], value)
+        if last and inversion.branches.sign is not None and not step.period:
+            return _signed(equation, value)
+        value = _image(step, value, mirrored, turns)
+    return value
+
+
+def _image(step: Step, principal: Any, mirrored: bool, turns: int) -> Any:
     import sympy
 
     exact = {0.0: sympy.Integer(0), float(np.pi): sympy.pi, float(2 * np.pi): 2 * sympy.pi}
-    mirror = exact.get(closed.mirror, closed.mirror) if mirrored else 0
-    period = exact.get(closed.period, closed.period)
+    mirror = exact.get(step.mirror, step.mirror) if mirrored else 0
+    period = exact.get(step.period, step.period)
     return (mirror - principal if mirrored else principal) + turns * period
 
 
@@ -75,8 +96,9 @@ def _quadratic(inversion: Inversion, right: Any) -> list[Any]:
 
 
 def _exponent(matrix: Any, library: Library) -> float:
-    factors = [row for row in rows(matrix, library) if row is not None]
-    return sum(POWERS.get(library.names[row.code], np.nan) for row in factors)
+    """Return q if the basis function is y^q."""
+    powers = powers_of(factors(matrix, library), library)
+    return powers[1] if powers.keys() == {1} else np.nan
 
 
 # ---- ln|y| = ... -----------------------------------------------------------------------------
@@ -84,45 +106,44 @@ def _exponent(matrix: Any, library: Library) -> float:
 
 def logarithms(
     phi: Sequence[Any], alpha: Sequence[float], library: Library
-) -> list[tuple[float, Row]]:
-    """Return the terms that are one logarithm, with their coefficients."""
+) -> list[tuple[float, Argument]]:
+    """Return the arguments of terms that are one logarithm, with their coefficients."""
     found = []
     for matrix, c in zip(phi, alpha, strict=True):
-        row = _lone_logarithm(matrix, library)
+        row = lone_logarithm(matrix, library)
         if row is not None:
-            found.append((float(c), row))
+            found.append((float(c), row.argument))
     return found
 
 
-def _lone_logarithm(matrix: Any, library: Library) -> Row | None:
-    factors = [row for row in rows(matrix, library) if row is not None]
-    lone = len(factors) == 1 and library.names[factors[0].code] == "ln"
-    return factors[0] if lone else None
-
-
 def _products(equation: Equation) -> list[Any]:
-    """Turn the sum of logarithms into a product of powers, with the sign of y."""
+    """Turn the sum of logarithms into a product of powers, with its sign."""
+    rule = equation.inversion.branches.sign
+    signs = dict.fromkeys(rule.arguments if rule else (), True)
+    size = _size(equation, signs)
+    return [sign * size for sign in _leftover_signs(equation, signs)]
+
+
+def _size(equation: Equation, signs: dict[Argument, bool]) -> Any:
+    """Return exp(f/beta) as a product of powers; signs that it has taken in are removed."""
     import sympy
 
     beta = float(equation.beta[0])
     powers, rest = sympy.Integer(1), sympy.Integer(0)
-    rule = equation.inversion.branches.sign
-    signs = dict.fromkeys(rule.arguments if rule else (), True)
     for k, (matrix, c) in enumerate(zip(equation.phi, equation.alpha, strict=True)):
-        row = _lone_logarithm(matrix, equation.library)
+        row = lone_logarithm(matrix, equation.library)
         if row is None:
             term = equation.feature_term(k)
-            rest += term if c == beta else sympy.Float(c / beta) * term
+            rest += constant(float(c) / beta) * term
             continue
-        argument = equation.argument(row)
+        bars = equation.absolute_features[k]
+        argument = equation.argument(row.argument, bars)
         power = _exact(float(c) / beta)
         odd = bool(power.is_Integer and power % 2 == 1)
-        signed = signs.pop((row.argument, row.variables), False)
-        barred = bool(equation.absolute_features[k])
-        powers *= _power(argument, power, odd, signed, barred)
-    constant, rest = rest.as_coeff_Add()
-    size = powers * sympy.exp(rest) * (sympy.exp(constant) if constant != 0 else 1)
-    return [sign * size for sign in _leftover_signs(equation, signs)]
+        signed = signs.pop(row.argument, False)
+        powers *= _power(argument, power, odd, signed, row.number in bars)
+    free, rest = rest.as_coeff_Add()
+    return powers * sympy.exp(rest) * (sympy.exp(free) if free != 0 else 1)
 
 
 def _power(argument: Any, power: Any, odd: bool, signed: bool, barred: bool) -> Any:
@@ -135,15 +156,16 @@ def _power(argument: Any, power: Any, odd: bool, signed: bool, barred: bool) -> 
     return sympy.sign(argument) * size if signed and barred else size
 
 
-def _leftover_signs(equation: Equation, signs: dict[Any, bool]) -> list[Any]:
+def _leftover_signs(equation: Equation, signs: dict[Argument, bool]) -> list[Any]:
     import sympy
 
     branches = equation.inversion.branches
     if branches.sign is not None:
-        arguments = [equation.argument(Row(0, *a)) for a in signs]
+        arguments = [equation.argument(argument) for argument in signs]
         return [branches.sign.constant * sympy.Mul(*map(sympy.sign, arguments))]
     if branches.home is not None:
-        return [1 if branches.high > 0 else -1]
+        ends = equation.inversion.signed(np.array([branches.low, branches.high]))
+        return [1 if np.nansum(ends) > 0 else -1]
     return [1, -1]
 
 
@@ -152,7 +174,7 @@ def _signed(equation: Equation, size: Any) -> Any:
 
     rule = equation.inversion.branches.sign
     assert rule is not None
-    for argument in (equation.argument(Row(0, *a)) for a in rule.arguments):
+    for argument in map(equation.argument, rule.arguments):
         sign = sympy.sign(argument)
         size = (sign * size).subs(sign * sympy.Abs(argument), argument)
     return rule.constant * size

@@ -1,27 +1,29 @@
 """Prediction: the y that solves g(y) = v (paper, Section 3.1, "Making predictions").
 
-Where g is one invertible transformation all solutions are written down; otherwise they are found
+Where g is a chain of invertible functions all solutions are written down; otherwise they are found
 on the monotone segments of g. Among several the training data decide.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from gsr._rows import Matrix, Row, rows
+from gsr._chain import SAME, ClosedForm, closed_argument, closed_form, powers_of
+from gsr._rows import Argument, Matrix, Row, argument_values, factors
 from gsr.encoding import evaluate
 from gsr.library import Library
 from gsr.roots import Function, Mask, Scan
 from gsr.signs import Neighbours, SignRule, eliminated_rule, parity_rule
-from gsr.transformation import POWERS, Array, Symbolic
+from gsr.transformation import Array
 
-PERIODS_AT_MOST = 1000
-SAME = 1e-6
+Numbers = npt.NDArray[np.intp]
+__all__ = ["Branches", "ClosedForm", "Inversion", "Solution", "closed_form", "lone_logarithm"]
 
 
 class Solution(NamedTuple):
@@ -32,74 +34,13 @@ class Solution(NamedTuple):
     guessed: Mask
 
 
-@dataclass(frozen=True)
-class ClosedForm:
-    """The inverse of a transformation: all solutions are p, mirror - p, and their periods."""
-
-    inverse: Callable[[Array], Array]
-    symbolic: Symbolic | None
-    mirror: float = np.nan
-    period: float = 0.0
-
-    def candidates(self, v: Array, low: float, high: float) -> Array:
-        """Return all solutions in and around the range, one line for each branch."""
-        with np.errstate(all="ignore"):
-            principal = np.asarray(self.inverse(v), dtype=float)
-        lines = [principal] if np.isnan(self.mirror) else [principal, self.mirror - principal]
-        if not self.period:
-            return np.array(lines)
-        shifts = self.period * self.turns(low, high)
-        return np.concatenate([line + shifts[:, None] for line in lines])
-
-    def turns(self, low: float, high: float) -> Array:
-        """Return the whole periods that lead from the principal branch into the range."""
-        first, last = np.floor(low / self.period) - 1, np.ceil(high / self.period) + 1
-        if last - first > PERIODS_AT_MOST:
-            first = np.round((low + high) / 2 / self.period) - PERIODS_AT_MOST // 2
-            last = first + PERIODS_AT_MOST
-        return np.arange(first, last + 1)
-
-    def branches(self, y: Array, p: Array) -> list[tuple[bool, int]]:
-        """Return the (mirrored, turns) that lead from principal values p to y."""
-        sides = [False] if np.isnan(self.mirror) else [False, True]
-        images = np.array([self.mirror - p if mirrored else p for mirrored in sides])
-        turns = np.round((y - images) / self.period) if self.period else np.zeros_like(images)
-        misfit = np.abs(y - images - turns * self.period)
-        # Where the sides meet, both fit and neither is meant.
-        fits = (misfit < SAME * (1 + np.abs(y))) & (np.sum(misfit, axis=0) > SAME)
-        fits |= len(sides) == 1
-        return sorted({(sides[i], int(turns[i, j])) for i, j in np.argwhere(fits)})
-
-
-def closed_form(library: Library, matrix: Matrix) -> ClosedForm | None:
-    """Return the inverse of a basis function of y, None if it has none in closed form."""
-    factors = [row for row in rows(matrix, library) if row is not None]
-    names = [library.names[row.code] for row in factors]
-    if len(factors) == 1:
-        entry = library.table[factors[0].code]
-        if not entry.has_inverse:
-            return None
-        symbolic = library.inverse_sympy(factors[0].code)
-        return ClosedForm(entry.inverse, symbolic, entry.mirror, entry.period)
-    total = sum(POWERS.get(name, np.nan) for name in names)
-    return _power_inverse(total) if factors and np.isfinite(total) and total else None
-
-
-def _power_inverse(q: float) -> ClosedForm:
-    """Invert y^q; q is a multiple of one half."""
-    odd = q % 2 == 1
-
-    def inverse(v: Array) -> Array:
-        size: Array = np.abs(v) ** (1 / q)
-        return np.copysign(size, v) if odd else np.where(v < 0, np.nan, size)
-
-    def symbolic(v: Any) -> Any:
-        import sympy
-
-        root = sympy.Rational(1 / sympy.Rational(q))
-        return sympy.sign(v) * sympy.Abs(v) ** root if odd else v**root
-
-    return ClosedForm(inverse, symbolic, 0.0 if q % 2 == 0 else np.nan)
+def lone_logarithm(matrix: Matrix, library: Library) -> Row | None:
+    """Return the row of ln if the basis function is that logarithm and nothing else."""
+    powers = powers_of(factors(matrix, library), library)
+    row = next(iter(powers), None)
+    if not isinstance(row, Row) or powers != {row: 1}:
+        return None
+    return row if library.names[row.code] == "ln" else None
 
 
 @dataclass(frozen=True)
@@ -113,9 +54,11 @@ class Branches:
     home : tuple of two floats, optional
         The interval on which g is monotone, if it holds every y and no sign rule is known.
     sign : SignRule, optional
-        Gives the sign of y, if g is even.
+        Gives the sign of y, if g is even; that of t, if g is ln|t| and t has one y for each value.
     neighbours : Neighbours, optional
         The training data, kept only if nothing else decides.
+    sides : tuple of int, optional
+        The mirrored solutions that the training data meet, as `ClosedForm.sides` numbers them.
     """
 
     low: float
@@ -123,13 +66,22 @@ class Branches:
     home: tuple[float, float] | None = None
     sign: SignRule | None = None
     neighbours: Neighbours | None = None
+    sides: tuple[int, ...] | None = None
 
-    def choose(self, candidates: Array, X: Array) -> tuple[Array, Mask]:
+    def choose(
+        self,
+        candidates: Array,
+        X: Array,
+        signed: Array | None = None,
+        sides: Numbers | None = None,
+    ) -> tuple[Array, Mask]:
         """Return one candidate of each column, and where it is no more than a guess.
 
         What was verified on the training data counts first, then the range of y, then the
-        nearest training row.
+        nearest training row. The sign rule is about `signed`, the candidates unless given.
+        `sides` are those of the candidates.
         """
+        signed = candidates if signed is None else signed
         candidates = np.where(np.isfinite(candidates), candidates, np.nan)
         slack = SAME * (self.high - self.low or max(abs(self.low), 1.0))
         outside = (candidates < self.low - slack) | (candidates > self.high + slack)
@@ -139,7 +91,9 @@ class Branches:
                 (candidates < self.home[0] - slack) | (candidates > self.home[1] + slack)
             )
         if self.sign is not None:
-            rank += 4.0 * (self.sign(X) * np.sign(candidates) < 0)
+            rank += 4.0 * (self.sign(X) * np.sign(signed) < 0)
+        if self.sides is not None and sides is not None:
+            rank += 1.0 * ~np.isin(sides, (-1, *self.sides))
         rank[np.isnan(candidates)] = np.inf
         goal = self.neighbours(X) if self.neighbours else np.clip(candidates, self.low, self.high)
         equals = rank == rank.min(axis=0)
@@ -178,7 +132,8 @@ class Inversion:
         beta: Array,
         X: Array,
         y: Array,
-        logarithms: Sequence[tuple[float, Row]] = (),
+        logarithms: Sequence[tuple[float, Argument]] = (),
+        feature_library: Library | None = None,
     ) -> Inversion:
         """Learn from training data which solution is meant.
 
@@ -188,8 +143,10 @@ class Inversion:
             The target's side of the law.
         X, y : array
             Training data.
-        logarithms : sequence of (coefficient, Row)
+        logarithms : sequence of (coefficient, Argument)
             The terms of f that are one logarithm.
+        feature_library : Library, optional
+            Mapping table of the rows inside their arguments, if there are any.
 
         Returns
         -------
@@ -197,12 +154,17 @@ class Inversion:
         """
         low, high = float(y.min()), float(y.max())
         plain = cls(library, psi, beta, Branches(low, high))
-        rule = parity_rule(X, y, logarithms, float(beta[0])) if plain.is_logarithm else None
+        signed, rule = plain.signed(y), None
+        if plain.is_logarithm:
+            rule = parity_rule(X, signed, logarithms, float(beta[0]), feature_library)
         home = plain.scan.home(y) if rule is None else None
         if rule is None and home is None and low < 0 < high and plain.is_even(y):
-            rule = eliminated_rule(X, y, [row for _, row in logarithms])
+            arguments = [argument for _, argument in logarithms]
+            rule = eliminated_rule(X, signed, arguments, feature_library)
         neighbours = Neighbours.of(X, y) if rule is None and home is None else None
-        return cls(library, psi, beta, Branches(low, high, home, rule, neighbours))
+        met = plain.sides(y)
+        sides = None if met is None else tuple(np.unique(met[met >= 0]).tolist())
+        return cls(library, psi, beta, Branches(low, high, home, rule, neighbours, sides))
 
     @cached_property
     def function(self) -> Function:
@@ -219,14 +181,38 @@ class Inversion:
         """The inverse of g's one basis function, if it has one in closed form."""
         return closed_form(self.library, self.psi[0]) if len(self.psi) == 1 else None
 
+    @cached_property
+    def logarithm(self) -> Argument | None:
+        """The t of g = ln|t| times a number; y itself in most laws that have one."""
+        row = lone_logarithm(self.psi[0], self.library) if len(self.psi) == 1 else None
+        return row.argument if row is not None else None
+
+    @cached_property
+    def inside(self) -> ClosedForm | None:
+        """The inverse of the t of g = ln|t|, if it has one y for each value."""
+        if self.logarithm is None:
+            return None
+        found = closed_argument(self.library, self.logarithm)
+        return found if found is not None and found.is_injective else None
+
     @property
     def is_logarithm(self) -> bool:
-        """Whether g is a multiple of ln|y|."""
-        names = [
-            [self.library.names[row.code] for row in rows(matrix, self.library) if row]
-            for matrix in self.psi
-        ]
-        return names == [["ln"]]
+        """Whether g is a multiple of ln|t| in which the sign of t is all that is lost."""
+        return self.inside is not None
+
+    def signed(self, y: Array) -> Array:
+        """Return that whose sign the sign rule gives: t in g = ln|t|, else y."""
+        if self.logarithm is None or not self.is_logarithm or self.logarithm.lone == 1:
+            return y
+        values = argument_values(self.logarithm, y.reshape(-1, 1), self.library)
+        return values.reshape(y.shape)
+
+    def sides(self, y: Array) -> Numbers | None:
+        """Return which mirrored solutions some y are, None without a closed form."""
+        if self.closed is None or self.closed.is_injective:
+            return None
+        found: Numbers = self.closed.sides(y.ravel()).reshape(y.shape)
+        return found
 
     def is_even(self, y: Array) -> bool:
         """Tell whether g(-y) = g(y) for all of y."""
@@ -253,7 +239,9 @@ class Inversion:
         left = np.flatnonzero(np.isfinite(v))
         for candidates in (self._closed_candidates, self._scanned_candidates):
             if len(left):
-                values[left], guessed[left] = self.branches.choose(candidates(v[left]), X[left])
+                found = candidates(v[left])
+                told = self.signed(found), self.sides(found)
+                values[left], guessed[left] = self.branches.choose(found, X[left], *told)
                 left = left[~np.isfinite(values[left])]
         return Solution(values, np.isfinite(values), guessed)
 
@@ -276,6 +264,4 @@ class Inversion:
         """Tell where the solution is too large for floating point."""
         if self.closed is None:
             return np.zeros(len(v), bool)
-        with np.errstate(all="ignore"):
-            y = np.asarray(self.closed.inverse(v / self.beta[0]), dtype=float)
-        return np.asarray(np.isinf(y))
+        return np.asarray(np.isinf(self.closed.inverse(v / self.beta[0])))

@@ -3,29 +3,34 @@
 The law is sum_j beta_j psi_j(y) = sum_k alpha_k phi_k(x). With the true y put in, the basis
 functions are evaluated with many digits at fresh points. Elimination shows whether exact
 constants exist that make the law hold at every point; they must be the fitted ones, and with
-their closed forms SymPy must reduce the difference of the two sides to zero.
+them SymPy must reduce the difference of the two sides to zero: with their closed forms, or,
+where one has none, with a symbol in its place.
+
+Constants inside arguments are fitted, too. They are read as simple closed forms close by. A
+wrong reading does no harm: the law then holds at no point.
 """
 
 from __future__ import annotations
 
-import ctypes
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from fractions import Fraction
-from math import isclose
+from itertools import combinations, islice, product
 from typing import Any, Protocol
 
 import mpmath
 import sympy
 
-from gsr.closed_forms import DIGITS, identify
+from gsr import proof
+from gsr.closed_forms import DIGITS, guesses, identify
+from gsr.deadline import TimeUp, deadline
 from gsr.suites import Problem
 
 EXTRA_POINTS = 20
 REDRAWS = 50
-SAME_AT = mpmath.mpf("1e-60")
+#: Ways to read the fitted constants inside arguments that are tried before the law is given up.
+MOST_READINGS = 40
+SAME_AT = proof.SAME_AT
 #: How far fitted coefficients may be from the exact ones, relatively.
 FIT_TOLERANCE = 1e-7
 LEFTOVER_TOLERANCE = 1e-9
@@ -52,7 +57,8 @@ class Recovery:
     recovered : bool
         True only for the verdict ``proved``.
     verdict : str
-        ``proved``: SymPy shows that both sides are equal.
+        ``proved``: SymPy shows that both sides are equal, as functions of the features; a
+        constant without a closed form is known to 60 digits.
         ``undecided``: equal to 60 digits at all points tried, but no proof was found in time;
         also the verdict when the check itself failed.
         ``accidental``: exact constants exist, but the fitted ones are others.
@@ -96,11 +102,11 @@ def check(
         Never raises: a failure of the check counts as not recovered.
     """
     try:
-        with _PRECISION, mpmath.workdps(DIGITS), _deadline(time_limit):
-            return Recovery(True, "proved", _prove(_Law(equation, problem, seed)))
+        with _PRECISION, mpmath.workdps(DIGITS), deadline(time_limit):
+            return Recovery(True, "proved", _recover(equation, problem, seed))
     except _UnprovedError as reason:
         return Recovery(False, reason.verdict, str(reason))
-    except _TimeUp:
+    except TimeUp:
         return Recovery(False, "undecided", f"no proof within {time_limit:g} s")
     except Exception as error:
         return Recovery(False, "undecided", f"{type(error).__name__}: {error}")
@@ -113,8 +119,7 @@ class _Law:
     is scaled so that its coefficient is 1, and reads  leading = sum(fit * column).
     """
 
-    def __init__(self, equation: Equation, problem: Problem, seed: int) -> None:
-        target, features = ([(float(c), _exact(e)) for c, e in side] for side in equation.terms())
+    def __init__(self, target: Terms, features: Terms, problem: Problem, seed: int) -> None:
         columns = [e for _, e in features] + [e for _, e in target]
         self.truth = problem.truth(positive=True)
         self.matrix = _values(columns, problem, seed)
@@ -125,30 +130,43 @@ class _Law:
         self.columns = [columns[k] for k in order]
         self.matrix = [[row[k] for k in order] for row in self.matrix]
         self.fit = [mpmath.mpf(alpha[k]) / -alpha[lead] for k in order[:-1]]
+        self.relations = _relations(self.matrix)
+
+    @property
+    def holds(self) -> bool:
+        """Whether exact constants exist that make the law hold."""
+        return len(self.columns) - 1 in self.relations
 
 
-def _closed_form(constant: Any) -> Any:
-    found = identify(constant)
-    if found is None:
-        digits = mpmath.nstr(constant, 20)
-        raise _UnprovedError("undecided", f"no closed form for the constant {digits}")
-    return found
+def _recover(equation: Equation, problem: Problem, seed: int) -> str:
+    """Return the exact law, or raise _UnprovedError."""
+    undefined = None
+    for target, features in _readings(equation.terms()):
+        try:
+            law = _Law(target, features, problem, seed)
+        except _UnprovedError as reason:
+            undefined = reason
+            continue
+        if law.holds:
+            return _prove(law)
+    raise undefined or _UnprovedError("different", "no constants make the law hold")
 
 
 def _prove(law: _Law) -> str:
-    """Return the exact law, or raise _UnprovedError."""
-    relations = _relations(law.matrix)
     lead = len(law.columns) - 1
-    if lead not in relations:
-        raise _UnprovedError("different", "no constants make the law hold")
-    exact = {k: c for k, c in relations[lead].items() if not _negligible(law, k, c, SAME_AT)}
-    _compare(law, exact, relations)
-    constants = {k: _closed_form(c) for k, c in exact.items()}
-    right = sum((c * law.columns[k] for k, c in constants.items()), sympy.Integer(0))
-    left = law.columns[lead]
-    if not _is_zero(_stripped(left - right).subs(Y, law.truth)):
-        raise _UnprovedError("undecided", f"{left} = {right} holds to 60 digits, without a proof")
-    return f"{left} = {right}"
+    exact = {k: c for k, c in law.relations[lead].items() if not _negligible(law, k, c, SAME_AT)}
+    _compare(law, exact)
+    forms = {k: identify(c) for k, c in exact.items()}
+    nameless = {k: sympy.Symbol(f"c{k}", real=True) for k, form in forms.items() if form is None}
+    forms |= nameless
+    right = sum((c * law.columns[k] for k, c in forms.items()), sympy.Integer(0))
+    shown = f"{law.columns[lead]} = {right}"
+    columns = [proof.stripped(proof.stripped(e).subs(Y, law.truth)) for e in law.columns]
+    difference = columns[lead] - sympy.Add(*(c * columns[k] for k, c in forms.items()))
+    if not proof.is_zero(difference, {c: exact[k] for k, c in nameless.items()}):
+        raise _UnprovedError("undecided", f"{shown} holds to 60 digits, without a proof")
+    values = (f", {c} = {mpmath.nstr(exact[k], 20)}" for k, c in nameless.items())
+    return shown + "".join(values)
 
 
 # ---- numbers ---------------------------------------------------------------------------------
@@ -156,18 +174,72 @@ def _prove(law: _Law) -> str:
 Y = sympy.Symbol("y", positive=True)
 
 
-def _exact(expression: Any) -> Any:
-    """Give the symbols our assumptions and turn floats inside arguments into fractions."""
-    expression = sympy.sympify(expression)
-    renamed = {s: sympy.Symbol(s.name, real=True) for s in expression.free_symbols}
-    floats = {f: _fraction(float(f)) for f in expression.atoms(sympy.Float)}
-    return expression.xreplace(renamed | floats)
+def _readings(sides: tuple[Terms, Terms]) -> Iterator[tuple[Terms, Terms]]:
+    """Give the symbols our assumptions, and the floats inside arguments closed forms.
+
+    The law is read as it is; then with the sums under powers and logarithms scaled, whose size
+    a fit may leave to the coefficient in front.
+    """
+    target, features = ([(float(c), _named(e)) for c, e in side] for side in sides)
+    yield from _read(target, features)
+    scaled = _scaled(target), _scaled(features)
+    if scaled != (target, features):
+        yield from _read(*scaled)
 
 
-def _fraction(value: float) -> Any:
-    near = Fraction(value).limit_denominator(1000)
-    chosen = near if isclose(near, value, rel_tol=LEFTOVER_TOLERANCE) else Fraction(value)
-    return sympy.Rational(chosen.numerator, chosen.denominator)
+def _read(target: Terms, features: Terms) -> Iterator[tuple[Terms, Terms]]:
+    floats = sorted({f for _, e in (*target, *features) for f in e.atoms(sympy.Float)}, key=float)
+    for chosen in islice(_choices([guesses(float(f)) for f in floats]), MOST_READINGS):
+        exact = dict(zip(floats, chosen, strict=True))
+        yield (
+            [(c, e.xreplace(exact)) for c, e in target],
+            [(c, e.xreplace(exact)) for c, e in features],
+        )
+
+
+def _choices(options: list[list[Any]]) -> Iterator[list[Any]]:
+    """Take the first option everywhere, then others in one place, then in two."""
+    first = [each[0] for each in options]
+    for count in range(3):
+        for places in combinations(range(len(options)), count):
+            for others in product(*(options[k][1:] for k in places)):
+                chosen = list(first)
+                for k, other in zip(places, others, strict=True):
+                    chosen[k] = other
+                yield chosen
+
+
+def _named(expression: Any) -> Any:
+    exact = sympy.sympify(expression)
+    return exact.xreplace({s: sympy.Symbol(s.name, real=True) for s in exact.free_symbols})
+
+
+def _scaled(terms: Terms) -> Terms:
+    """Take the leading coefficient out of every sum with floats under a power or a logarithm."""
+    found: list[tuple[float, Any]] = []
+    for coefficient, expression in terms:
+        if expression.has(sympy.Float):
+            expression = expression.replace(_is_fitted_power, _without_lead)
+            expression = expression.replace(_is_fitted_modulus, _without_lead)
+            expression = sympy.expand_mul(sympy.expand_log(expression))
+        parts = (each.as_coeff_Mul() for each in sympy.Add.make_args(expression))
+        found += [(coefficient * float(c), e) for c, e in parts]
+    return found
+
+
+def _is_fitted_power(e: Any) -> bool:
+    return bool(e.is_Pow and e.base.is_Add and e.base.has(sympy.Float))
+
+
+def _is_fitted_modulus(e: Any) -> bool:
+    return isinstance(e, sympy.Abs) and bool(e.args[0].is_Add and e.args[0].has(sympy.Float))
+
+
+def _without_lead(e: Any) -> Any:
+    inside = e.args[0]
+    lead = max((abs(term.as_coeff_Mul()[0]) for term in inside.args), key=float)
+    size = lead**e.exp if e.is_Pow else lead
+    return size * e.func(sympy.expand_mul(inside / lead), *e.args[1:])
 
 
 def _values(columns: list[Any], problem: Problem, seed: int) -> list[list[Any]]:
@@ -176,11 +248,11 @@ def _values(columns: list[Any], problem: Problem, seed: int) -> list[list[Any]]:
     y_of = sympy.lambdify(x, problem.truth(real=True), "mpmath")
     row_of = sympy.lambdify([y, *x], columns, "mpmath")
     rng = problem.generator(seed, "recovery")
-    low, high = problem.sampling.low, problem.sampling.high
+    low, high = problem.sampling.bounds(len(x))
     needed = len(columns) + EXTRA_POINTS
     rows: list[list[Any]] = []
     for _ in range(REDRAWS * needed):
-        point = [mpmath.mpf(value) for value in rng.uniform(low, high, len(x))]
+        point = [mpmath.mpf(value) for value in rng.uniform(low, high)]
         row = _row(y_of, row_of, point)
         rows += [row] if row is not None else []
         if len(rows) == needed:
@@ -237,12 +309,13 @@ def _clear(rows: list[list[Any]], pivot: int, column: int) -> None:
         )
 
 
-def _compare(law: _Law, exact: dict[int, Any], relations: dict[int, dict[int, Any]]) -> None:
+def _compare(law: _Law, exact: dict[int, Any]) -> None:
     """Raise unless the fitted coefficients are the exact ones.
 
     Dependent columns leave coefficients free; they are first carried over to the independent
     columns.
     """
+    relations = law.relations
     for k in set(range(len(law.fit))) - set(relations):
         carried = (fit * relations[j].get(k, 0) for j, fit in enumerate(law.fit) if j in relations)
         fitted = law.fit[k] + sum(carried)
@@ -264,73 +337,3 @@ def _negligible(law: _Law, k: int, coefficient: Any, tolerance: Any) -> bool:
     """Tell whether coefficient * column k is nothing beside the leading column."""
     size = max(abs(coefficient * row[k]) for row in law.matrix)
     return bool(size <= tolerance * max(abs(row[-1]) for row in law.matrix))
-
-
-# ---- proof -----------------------------------------------------------------------------------
-
-STRATEGIES: tuple[Callable[[Any], Any], ...] = (
-    lambda e: e,
-    sympy.expand,
-    lambda e: sympy.expand(sympy.expand_log(e, force=True)),
-    lambda e: sympy.expand(sympy.expand_trig(sympy.expand(e))),
-    lambda e: sympy.expand(e.rewrite(sympy.exp)),
-    lambda e: sympy.cancel(sympy.together(e)),
-    lambda e: sympy.expand(sympy.powdenest(sympy.powsimp(e, force=True), force=True)),
-    lambda e: sympy.radsimp(sympy.expand(e)),
-    lambda e: sympy.simplify(sympy.expand_log(e, force=True)),
-    lambda e: sympy.simplify(e.rewrite(sympy.exp)),
-)
-
-
-def _stripped(expression: Any) -> Any:
-    """Continue the expression from where all its symbols and Abs arguments are positive.
-
-    Both sides are analytic there, and the points of the domain have already agreed.
-    """
-    positive = {s: sympy.Symbol(s.name, positive=True) for s in expression.free_symbols}
-    return expression.xreplace(positive).replace(sympy.Abs, lambda inside: inside)
-
-
-def _is_zero(difference: Any) -> bool:
-    """Try to reduce the difference to zero, cheap ways first."""
-    return any(_attempt(strategy, difference) == 0 for strategy in STRATEGIES)
-
-
-def _attempt(strategy: Callable[[Any], Any], difference: Any) -> Any:
-    try:
-        return strategy(difference)
-    except Exception:  # one way of rewriting may fail where the next one works
-        return None
-
-
-# ---- time limit ------------------------------------------------------------------------------
-
-
-class _TimeUp(BaseException):
-    """Not an Exception, so that SymPy's own handlers let it pass."""
-
-
-@contextmanager
-def _deadline(seconds: float) -> Iterator[None]:
-    """Raise _TimeUp in this thread after `seconds`.
-
-    Works in any thread and any process, and leaves the signal handlers of the host alone.
-    """
-    thread = ctypes.c_ulong(threading.get_ident())
-    raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
-    ended = threading.Lock()  # taken once: by the block that ends or by the timer that fires
-
-    def fire() -> None:
-        if ended.acquire(blocking=False):
-            raise_in(thread, ctypes.py_object(_TimeUp))
-
-    timer = threading.Timer(max(seconds, 0.0), fire)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        if not ended.acquire(blocking=False):
-            timer.join()
-            raise_in(thread, None)  # nothing may strike after the block

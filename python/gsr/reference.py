@@ -6,15 +6,16 @@ The tests hold the core against them, and `gsr bench --micro` measures its speed
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gsr import _core
-from gsr._rows import PRODUCT, IntegerMatrix
+from gsr._rows import ONE, PRODUCT, ROW, VARIABLE, WEIGHTED, IntegerMatrix
 from gsr.library import Library
 
 Array = npt.NDArray[np.float64]
@@ -241,8 +242,8 @@ def _random_row(rng: random.Random, size: int, n_features: int, s: _core.Setting
     return first + [rng.randint(0, n_features) for _ in range(n_v - 1)]
 
 
-def evaluate(matrix: IntegerMatrix, library: Library, X: Array) -> Array:
-    """Return the values of a basis function over the rows of X."""
+def evaluate_plain(matrix: IntegerMatrix, library: Library, X: Array) -> Array:
+    """Return the values of a basis function that the paper could have, over the rows of X."""
     product = np.ones(len(X))
     values = np.empty(len(X))
     for code, kind, *variables in matrix:
@@ -255,13 +256,74 @@ def evaluate(matrix: IntegerMatrix, library: Library, X: Array) -> Array:
     return product
 
 
+def evaluate(matrix: IntegerMatrix, library: Library, X: Array) -> Array:
+    """Return the values of any basis function over the rows of X."""
+    product = np.ones(len(X))
+    values = np.empty(len(X))
+    below = _inner_values(matrix, library, X)
+    for i, row in enumerate(matrix, start=1):
+        if i not in below:
+            _evaluate_row(row, library, X, below, values)
+            product *= values
+    return product
+
+
+def _inner_values(matrix: IntegerMatrix, library: Library, X: Array) -> dict[int, Array]:
+    """Return the values of the rows that others refer to; they stand below those."""
+    found: dict[int, Array] = {}
+    operands = [operand for row in matrix for operand in _operands(row, library)]
+    for i in sorted({abs(o) - ROW for o in operands if abs(o) > ROW}, reverse=True):
+        found[i] = np.empty(len(X))
+        _evaluate_row(matrix[i - 1], library, X, found, found[i])
+    return found
+
+
+def _operands(row: list[Any], library: Library) -> list[int]:
+    """Return the operands that count, without weights."""
+    if library.names[abs(row[0])] == "one":
+        return []
+    if len(row) == 1 or row[1] == VARIABLE:
+        return row[2:3] or [1]
+    return row[2:] if row[1] != WEIGHTED else row[2 : 1 + len(row) // 2]
+
+
+def _evaluate_row(
+    row: list[Any], library: Library, X: Array, below: Mapping[int, Array], out: Array
+) -> None:
+    name = library.names[abs(row[0])]
+    operands = _operands(row, library)
+    weights = row[2 + len(operands) :] if len(row) > 1 and row[1] == WEIGHTED else ()
+    argument = np.ones(0)
+    for k, operand in enumerate(operands):
+        if operand == 0:
+            continue
+        column = _column(abs(operand), X, below)
+        if weights:
+            column = weights[k] * column
+        if operand < 0:
+            column = 1.0 / column if row[1] == PRODUCT else -column
+        if not argument.size:
+            argument = column
+        else:
+            argument = argument * column if row[1] == PRODUCT else argument + column
+    FUNCTIONS[name](argument, out)
+    if row[0] < 0:
+        np.reciprocal(out, out=out)
+
+
+def _column(operand: int, X: Array, below: Mapping[int, Array]) -> Array:
+    if operand == ONE:
+        return np.ones(len(X))
+    return X[:, operand - 1] if operand < ONE else below[operand - ROW]
+
+
 def random_columns(library: Library, X: Array, count: int, draw: Draw) -> Array:
     """Return columns of random basis functions that are defined and differ on the data."""
     weights = _weights(len(X))
     columns: list[Array] = []
     prints: list[float] = []
     for _ in range(TRIES_PER_SLOT * count + 10):
-        values = evaluate(draw(), library, X)
+        values = evaluate_plain(draw(), library, X)
         norm = float(np.linalg.norm(values))
         if not 0.0 < norm < np.inf or np.ptp(values) == 0.0:
             continue

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from gsr._rows import VARIABLE, Row, argument_values
+from gsr._rows import Argument, argument_values, variable
+from gsr.library import Library
 from gsr.transformation import Array
 
 Bits = npt.NDArray[np.bool_]
@@ -23,18 +24,21 @@ class SignRule:
     ----------
     constant : int
         1 or -1.
-    arguments : tuple of (argument type, variables)
+    arguments : tuple of Argument
         As in the rows of a basis matrix.
+    library : Library, optional
+        Mapping table of the rows inside the arguments, if there are any.
     """
 
     constant: int
-    arguments: tuple[tuple[int, tuple[int, ...]], ...]
+    arguments: tuple[Argument, ...]
+    library: Library | None = field(default=None, compare=False, repr=False)
 
     def __call__(self, X: Array) -> Array:
         """Return 1 or -1 for each row of X; 0 where an argument is 0."""
         signs = np.full(len(X), float(self.constant))
-        for kind, variables in self.arguments:
-            signs *= np.sign(argument_values(Row(0, kind, variables), X))
+        for argument in self.arguments:
+            signs *= np.sign(argument_values(argument, X, self.library))
         return signs
 
 
@@ -73,7 +77,11 @@ class Neighbours:
 
 
 def parity_rule(
-    X: Array, y: Array, logarithms: Sequence[tuple[float, Row]], beta: float
+    X: Array,
+    y: Array,
+    logarithms: Sequence[tuple[float, Argument]],
+    beta: float,
+    library: Library | None = None,
 ) -> SignRule | None:
     """Find the sign in beta ln|y| = sum c ln|argument| + ...: the product of the odd powers.
 
@@ -83,38 +91,42 @@ def parity_rule(
     ----------
     X, y : array
         Training data, on every row of which the rule must hold.
-    logarithms : sequence of (coefficient, Row)
+    logarithms : sequence of (coefficient, Argument)
         The terms of f that are one logarithm.
     beta : float
         The coefficient of ln|y|.
+    library : Library, optional
+        Mapping table of the rows inside the arguments, if there are any.
 
     Returns
     -------
     SignRule or None
     """
-    powers = [(c / beta, (row.argument, row.variables)) for c, row in logarithms]
+    powers = [(c / beta, argument) for c, argument in logarithms]
     if any(abs(c - round(c)) > INTEGER_TOLERANCE for c, _ in powers):
         return None
     odd = tuple(argument for c, argument in powers if round(c) % 2 == 1)
-    rules = (SignRule(constant, odd) for constant in (1, -1))
+    rules = (SignRule(constant, odd, library) for constant in (1, -1))
     return next((rule for rule in rules if _holds(rule, X, y)), None)
 
 
-def eliminated_rule(X: Array, y: Array, logarithms: Sequence[Row]) -> SignRule | None:
+def eliminated_rule(
+    X: Array, y: Array, logarithms: Sequence[Argument], library: Library | None = None
+) -> SignRule | None:
     """Find signs of logarithms' arguments and of features whose product is the sign of y.
 
     Signs multiply as bits add, so this is a linear system over GF(2).
     """
-    arguments = [(row.argument, row.variables) for row in logarithms]
-    arguments += [(VARIABLE, (v,)) for v in range(1, X.shape[1] + 1)]
+    arguments = [*logarithms, *(variable(v) for v in range(1, X.shape[1] + 1))]
     arguments = list(dict.fromkeys(arguments))
-    values = np.column_stack([argument_values(Row(0, *a), X) for a in arguments])
+    values = np.column_stack([argument_values(a, X, library) for a in arguments])
     known = (values != 0).all(axis=1) & (y != 0)
     bits = np.column_stack([np.ones(len(X), bool), values < 0, y < 0])[known]
     chosen = _solve_bits(np.unique(bits, axis=0)) if len(bits) else None
     if chosen is None:
         return None
-    rule = SignRule(-1 if 0 in chosen else 1, tuple(arguments[j - 1] for j in chosen if j))
+    signed = tuple(arguments[j - 1] for j in chosen if j)
+    rule = SignRule(-1 if 0 in chosen else 1, signed, library)
     return rule if _holds(rule, X, y) else None
 
 

@@ -11,6 +11,8 @@
 #include "gsr/candidates.hpp"
 #include "gsr/fitness.hpp"
 #include "gsr/ols.hpp"
+#include "gsr/parametric.hpp"
+#include "gsr/refine.hpp"
 #include "gsr/targets.hpp"
 
 namespace gsr {
@@ -48,6 +50,11 @@ class Guide {
     double shift = 0.0;
   };
   using Trees = std::vector<composition::Tree>;
+  // Candidates with real constants, each kind with a pool that holds `beside_` too.
+  struct Moving {
+    std::unique_ptr<Parametric> parametric;
+    std::unique_ptr<ols::Pool> pool;
+  };
 
   void choose_rows(Index n);
   void rank_features();
@@ -63,6 +70,14 @@ class Guide {
   double scan_sum_pairs();
   double scan_logarithms(LogGoal& goal);
   double scan_log_pairs();
+  double build_moving_sums();
+  double build_moving_logarithms();
+  double scan_parametric_sum(Goal& goal);
+  double scan_parametric_logarithm(LogGoal& goal);
+  Moving make_moving(const Parametric::Extent& extent, const Columns& free) const;
+  bool add_chosen(const Moving& moving, const ols::Choice& choice, const Trees& prefix,
+                  std::vector<Basis>& bases) const;
+  void propose_refined(const Basis& psi, std::vector<Basis> bases);
 
   Law propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi);
   const LogTarget* log_target(const Basis& psi) const;
@@ -92,6 +107,8 @@ class Guide {
   std::unique_ptr<ols::Pool> sum_pool_, log_pool_;
   std::vector<Candidate> log_list_;
   Columns free_;  // 1 and ln|x_i|
+  Moving moving_sums_, moving_logs_;
+  std::vector<Candidate> beside_;
 
   std::deque<std::function<double()>> work_;
   int level_ = 0;

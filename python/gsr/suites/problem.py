@@ -16,14 +16,14 @@ REDRAWS = 1000
 
 @dataclass(frozen=True)
 class Problem:
-    """A benchmark problem of the paper.
+    """A benchmark problem.
 
     Parameters
     ----------
     suite : str
-        One of ``nguyen``, ``jin``, ``neat``, ``livermore``, ``symset``.
+        One of `gsr.suites.ALL_SUITES`.
     name : str
-        The paper's name, such as ``Nguyen-12*``.
+        Its name, such as ``Nguyen-12*``.
     expression : str
         The true y as SymPy text with exact rationals, in the features x1..xd.
     variables : tuple of str
@@ -31,11 +31,11 @@ class Problem:
     sampling : Sampling
         Where the training rows lie.
     library, target_library : tuple of str
-        Transformations allowed on x and on y.
+        Transformations that the paper allows on x and on y; empty for the estimator's own.
     n_psi : int
         Number of basis functions of y.
     note : str
-        Where the problem departs from the paper, or where the paper leaves a choice.
+        Where the problem departs from its source, or where the source leaves a choice.
     test_sampling : Sampling or None
         Where the test rows lie if not where the training rows do.
     """
@@ -51,9 +51,21 @@ class Problem:
     note: str = ""
     test_sampling: Sampling | None = None
 
-    def train(self, seed: int = 0) -> tuple[Array, Array]:
-        """Return the training rows X and targets y of one independent run."""
-        return self._data(self.sampling, self.generator(seed, "train"))
+    def train(self, seed: int = 0, noise: float = 0.0) -> tuple[Array, Array]:
+        """Return the training rows X and targets y of one independent run.
+
+        Parameters
+        ----------
+        seed : int
+            Number of the run.
+        noise : float
+            Standard deviation of the Gaussian noise in y, as a fraction of its root mean square.
+        """
+        X, y = self._data(self.sampling, self.generator(seed, "train"))
+        if noise:
+            size = noise * np.sqrt(np.mean(y**2))
+            y = y + size * self.generator(seed, "noise").standard_normal(len(y))
+        return X, y
 
     def test(self, seed: int = 0) -> tuple[Array, Array]:
         """Return the test rows X and targets y, drawn independently of the training rows."""

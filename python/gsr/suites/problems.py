@@ -9,8 +9,6 @@ L_x without the trigonometric ones.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from difflib import get_close_matches
 
 from gsr.suites.problem import Problem
 from gsr.suites.sampling import Grid, Lattice, Sampling, Uniform
@@ -233,53 +231,3 @@ SYMSET = (
 )
 
 PROBLEMS: tuple[Problem, ...] = NGUYEN + JIN_PROBLEMS + NEAT + LIVERMORE + SYMSET
-
-_BY_NAME = {each.name.lower(): each for each in PROBLEMS}
-
-
-def get(name: str) -> Problem:
-    """Return the problem called `name`, in any letter case.
-
-    Raises
-    ------
-    ValueError
-        If there is no such problem; the message suggests the nearest names.
-    """
-    found = _BY_NAME.get(name.lower())
-    if found is None:
-        raise _unknown(name, [each.name for each in PROBLEMS])
-    return found
-
-
-def select(names: Iterable[str]) -> list[Problem]:
-    """Return the problems of the given names and suites, each once, in the order asked for.
-
-    ``all`` stands for every suite.
-
-    Raises
-    ------
-    ValueError
-        If a name is neither a problem nor a suite; the message suggests the nearest ones.
-    """
-    chosen: dict[str, Problem] = {}
-    for name in [names] if isinstance(names, str) else names:
-        chosen.update((each.name, each) for each in _expand(name))
-    return list(chosen.values())
-
-
-def _expand(name: str) -> list[Problem]:
-    key = name.lower()
-    if key == "all":
-        return list(PROBLEMS)
-    if key in SUITES:
-        return [each for each in PROBLEMS if each.suite == key]
-    if key in _BY_NAME:
-        return [_BY_NAME[key]]
-    raise _unknown(name, ["all", *SUITES, *(each.name for each in PROBLEMS)])
-
-
-def _unknown(name: str, known: list[str]) -> ValueError:
-    spelling = {each.lower(): each for each in known}
-    near = [spelling[each] for each in get_close_matches(name.lower(), spelling, n=3)]
-    hint = f"did you mean {' or '.join(near)}?" if near else f"the suites are {', '.join(SUITES)}."
-    return ValueError(f"unknown problem or suite {name!r}: {hint}")

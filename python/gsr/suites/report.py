@@ -1,4 +1,4 @@
-"""The runs of a benchmark as tables in the shape of the paper's."""
+"""The runs of a benchmark as tables: ours beside the published figures, and a summary."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 
 from gsr.suites import published
+from gsr.suites.catalogue import ALL_PROBLEMS, ALL_SUITES
 from gsr.suites.problem import Problem
-from gsr.suites.problems import PROBLEMS, SUITES
 
 Figure = float | None
+Runs = list["Row"]
 
 
 @dataclass(frozen=True)
@@ -28,19 +29,26 @@ class Row:
     suite, problem, seed
         Which run it was.
     recovered : bool
-        The law is proved to be the truth.
+        The law is proved to be the truth; judged without noise only.
     rmse_train, rmse_test : float
-        On the scale of y; NaN if the run failed.
+        Against the noise-free y, on its scale; NaN if the run failed.
     seconds : float
         Time of ``fit`` alone; NaN if it raised.
     equation : str
         The law as text.
     verdict : str
-        See `gsr.recovery.Recovery`; empty if the run failed.
+        See `gsr.recovery.Recovery`, under noise `gsr.structure.Comparison`; empty if the run
+        failed.
     error : str
         What a failed run raised.
     approximation : bool
-        Not the truth, but within 1e-6 of the spread of y on the test rows.
+        Not proved, but within 1e-6 of the spread of y on the test rows.
+    exact : bool
+        Within 1e-10 of the spread of y on the test rows, proved or not.
+    noise : float
+        Noise in y, as a fraction of its root mean square.
+    structure : bool
+        Under noise: the law has the structure of the truth.
     """
 
     suite: str
@@ -54,27 +62,41 @@ class Row:
     verdict: str = ""
     error: str = ""
     approximation: bool = False
+    exact: bool = False
+    noise: float = 0.0
+    structure: bool = False
+
+    @property
+    def found(self) -> bool:
+        """Whether the law was found, proved or, under noise, by its structure."""
+        return self.recovered or self.structure
 
 
 def tables(rows: Iterable[Row]) -> RenderableType:
-    """Return one table per suite, ours beside the paper's, and one of the times it gives."""
-    by_problem: dict[str, list[Row]] = {}
-    for row in rows:
-        by_problem.setdefault(row.problem, []).append(row)
+    """Return the tables of each suite, and a summary of all."""
+    everything = list(rows)
+    clean = [row for row in everything if row.noise == 0]
+    noisy = [row for row in everything if row.noise != 0]
     parts: list[RenderableType] = []
-    for suite in SUITES:
-        chosen = {name: runs for name, runs in by_problem.items() if runs[0].suite == suite}
-        if chosen:
-            parts += _suite_tables(suite, chosen)
+    for suite in ALL_SUITES:
+        parts += _suite_tables(suite, [row for row in clean if row.suite == suite])
+        parts += _noise_tables([row for row in noisy if row.suite == suite])
+    if clean:
+        parts.append(_summary(clean))
+    if noisy:
+        parts.append(_noise_summary(noisy))
     return Group(*parts)
 
 
 @dataclass(frozen=True)
 class _Column:
+    """A column of figures; `total` makes the last line from all runs, else it is an average."""
+
     title: str
-    figure: Callable[[str, list[Row]], Figure]
+    figure: Callable[[str, Runs], Figure]
     form: str = "{:.3g}"
     style: str = ""
+    total: Callable[[str, Runs], Figure] | None = None
 
     def cell(self, value: Figure) -> str:
         if value is None:
@@ -95,47 +117,70 @@ class _Fitting:
         yield from [self.wide] if fits else self.narrow
 
 
-def _suite_tables(suite: str, chosen: dict[str, list[Row]]) -> list[RenderableType]:
-    printed = published.BY_SUITE[suite]
+def _suite_tables(suite: str, rows: Runs) -> list[RenderableType]:
+    if not rows:
+        return []
+    printed = published.BY_SUITE.get(suite, ())
     results = _published_columns([each for each in printed if each.metric != "seconds"])
     times = _published_columns([each for each in printed if each.metric == "seconds"])
-    title = next(iter(chosen)).partition("-")[0]
+    title = rows[0].problem.partition("-")[0]
     word = "median" if suite == "neat" else "mean"
     ours = _our_results(statistics.median if suite == "neat" else statistics.fmean)
+    chosen = _by(rows, lambda row: row.problem)
     wide = _table(f"{title}, {word} RMSE", [*ours, *results], chosen)
-    narrow = (
-        _table(f"{title}, {word} RMSE", [*ours, results[0]], chosen),
-        _table(f"{title}, other methods", results[1:], chosen),
-    )
-    found: list[RenderableType] = [_Fitting(wide, narrow)]
-    if times:
-        found.append(_table(f"{title}, seconds per run", [_our_times()[0], *times], chosen))
-    return found
+    narrow = [_table(f"{title}, {word} RMSE", [*ours, *results[:1]], chosen)]
+    if results[1:]:
+        narrow.append(_table(f"{title}, other methods", results[1:], chosen))
+    return [
+        _Fitting(wide, tuple(narrow)),
+        _table(f"{title}, seconds", [*_our_times(), *times], chosen),
+    ]
 
 
 def _our_results(middle: Callable[[list[float]], float]) -> list[_Column]:
     return [
-        _Column("recovered\n%", _share("recovered"), "{:.4g}", "bold"),
-        _Column("approx.\n%", _share("approximation"), "{:.4g}", "bold"),
+        *_our_shares(),
         _Column("train\nRMSE", _over("rmse_train", middle), "{:.1e}", "bold"),
         _Column("test\nRMSE", _over("rmse_test", middle), "{:.1e}", "bold"),
-        *_our_times(),
+    ]
+
+
+def _our_shares() -> list[_Column]:
+    return [
+        _Column("proved\n%", _share("recovered"), "{:.4g}", "bold"),
+        _Column("exact\n%", _share("exact"), "{:.4g}", "bold"),
+        _Column("approx.\n%", _share("approximation"), "{:.4g}", "bold"),
     ]
 
 
 def _our_times() -> list[_Column]:
+    """Return the times to the law, over the runs that found it, and the mean over all runs."""
     return [
-        _Column("mean\ns", _over("seconds", statistics.fmean), style="bold"),
-        _Column("median\ns", _over("seconds", statistics.median), style="bold"),
+        *(
+            _Column(f"{title}\ns", _to_the_law(part), style="bold", total=_to_the_law(part))
+            for title, part in (("median", 0.5), ("95 %", 0.95), ("max", 1.0))
+        ),
+        _Column("mean of\nall runs", _over("seconds", statistics.fmean), style="bold"),
     ]
 
 
-def _share(field: str) -> Callable[[str, list[Row]], Figure]:
+def _to_the_law(part: float) -> Callable[[str, Runs], Figure]:
+    return lambda _, runs: quantile([row.seconds for row in runs if row.found], part)
+
+
+def quantile(values: Sequence[float], part: float) -> Figure:
+    """Return the value that `part` of the values do not exceed, None if there are none."""
+    if part == 0.5 and values:
+        return statistics.median(values)
+    return sorted(values)[max(math.ceil(part * len(values)) - 1, 0)] if values else None
+
+
+def _share(field: str) -> Callable[[str, Runs], Figure]:
     return lambda _, runs: 100 * statistics.fmean(getattr(row, field) for row in runs)
 
 
-def _over(field: str, middle: Callable[[list[float]], float]) -> Callable[[str, list[Row]], Figure]:
-    def figure(_: str, runs: list[Row]) -> Figure:
+def _over(field: str, middle: Callable[[list[float]], float]) -> Callable[[str, Runs], Figure]:
+    def figure(_: str, runs: Runs) -> Figure:
         values = [getattr(row, field) for row in runs]
         if field == "seconds":  # a run that raised took no time worth a mean
             values = [value for value in values if math.isfinite(value)]
@@ -158,22 +203,31 @@ def _published_columns(printed: Sequence[published.Table]) -> list[_Column]:
     return list(columns.values())
 
 
-def _published_figure(table: published.Table, method: str) -> Callable[[str, list[Row]], Figure]:
+def _published_figure(table: published.Table, method: str) -> Callable[[str, Runs], Figure]:
     return lambda name, _: table.figure(name, method)
 
 
-def _table(title: str, columns: list[_Column], chosen: dict[str, list[Row]]) -> Table:
-    table = Table(title=title, box=box.SIMPLE_HEAD, caption=_caption(chosen), padding=(0, 1, 0, 0))
+def _table(title: str, columns: list[_Column], chosen: dict[str, Runs]) -> Table:
+    table = _empty(title, columns, _caption([row for runs in chosen.values() for row in runs]))
+    figures = {name: [c.figure(name, runs) for c in columns] for name, runs in chosen.items()}
+    for name, values in figures.items():
+        table.add_row(name, *(c.cell(v) for c, v in zip(columns, values, strict=True)))
+    table.add_section()
+    pooled = [row for runs in chosen.values() for row in runs]
+    totals = (
+        c.total("", pooled) if c.total else _average(values)
+        for c, values in zip(columns, zip(*figures.values(), strict=True), strict=True)
+    )
+    word = "All" if any(c.total for c in columns) else "Average"
+    table.add_row(word, *(c.cell(v) for c, v in zip(columns, totals, strict=True)))
+    return table
+
+
+def _empty(title: str, columns: list[_Column], caption: str) -> Table:
+    table = Table(title=title, box=box.SIMPLE_HEAD, caption=caption, padding=(0, 1, 0, 0))
     table.add_column("", no_wrap=True)
     for column in columns:
         table.add_column(column.title, justify="right", overflow="fold", style=column.style)
-    figures = {name: [c.figure(name, runs) for c in columns] for name, runs in chosen.items()}
-    for name, values in figures.items():
-        cells = (c.cell(v) for c, v in zip(columns, values, strict=True))
-        table.add_row(name, *cells)
-    table.add_section()
-    averages = (_average(values) for values in zip(*figures.values(), strict=True))
-    table.add_row("Average", *(c.cell(v) for c, v in zip(columns, averages, strict=True)))
     return table
 
 
@@ -182,14 +236,87 @@ def _average(values: Iterable[Figure]) -> Figure:
     return statistics.fmean(given) if given else None
 
 
-def _caption(chosen: dict[str, list[Row]]) -> str:
-    rows = [row for runs in chosen.values() for row in runs]
+def _caption(rows: Runs) -> str:
     lost = sum(not math.isfinite(row.rmse_test) for row in rows)
-    text = f"Bold: ours, {len(rows)} runs. Others: as printed in the paper."
+    text = f"Bold: ours, {len(rows)} runs. Times to the law: of the runs that found it."
+    if published.BY_SUITE.get(rows[0].suite) and rows[0].noise == 0:
+        text += " Others: as printed in the paper."
     return text + (f" {lost} runs failed: no finite RMSE." if lost else "")
 
 
-def list_problems(problems: Iterable[Problem] = PROBLEMS) -> Table:
+def _by(rows: Runs, key: Callable[[Row], str]) -> dict[str, Runs]:
+    groups: dict[str, Runs] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return groups
+
+
+# ---- all suites ------------------------------------------------------------------------------
+
+
+def _summary(rows: Runs) -> Table:
+    """Return one line per suite."""
+    runs = _Column("runs", lambda _, group: float(len(group)), "{:.0f}", total=_count)
+    columns = [runs, *(_pooled(each) for each in (*_our_shares(), *_our_times()))]
+    return _lines("Summary", columns, rows)
+
+
+def _lines(title: str, columns: list[_Column], rows: Runs) -> Table:
+    table = _empty(title, columns, "Times to the law: of the runs that found it.")
+    suites = _by(rows, lambda row: row.suite)
+    for suite in ALL_SUITES:
+        if suite in suites:
+            table.add_row(suite, *(c.cell(c.figure("", suites[suite])) for c in columns))
+    table.add_section()
+    table.add_row("All", *(c.cell(c.figure("", rows)) for c in columns))
+    return table
+
+
+def _count(_: str, rows: Runs) -> Figure:
+    return float(len(rows))
+
+
+def _pooled(column: _Column) -> _Column:
+    return _Column(column.title, column.figure, column.form, column.style, column.figure)
+
+
+# ---- noise -----------------------------------------------------------------------------------
+
+
+def _noise_tables(rows: Runs) -> list[RenderableType]:
+    if not rows:
+        return []
+    title = rows[0].problem.partition("-")[0]
+    chosen = _by(rows, lambda row: row.problem)
+    return [_table(f"{title} with noise, structure found", _noise_columns(rows), chosen)]
+
+
+def _noise_summary(rows: Runs) -> Table:
+    return _lines("Structure found under noise", _noise_columns(rows), rows)
+
+
+def _noise_columns(rows: Runs) -> list[_Column]:
+    columns: list[_Column] = []
+    for level in sorted({row.noise for row in rows}):
+        share = _at(level, _share("structure"))
+        median = _at(level, _to_the_law(0.5))
+        columns.append(_Column(f"{100 * level:g} %\nfound %", share, "{:.4g}", "bold"))
+        columns.append(_Column(f"{100 * level:g} %\nmedian s", median, total=median))
+    return columns
+
+
+def _at(level: float, figure: Callable[[str, Runs], Figure]) -> Callable[[str, Runs], Figure]:
+    def chosen(name: str, rows: Runs) -> Figure:
+        there = [row for row in rows if row.noise == level]
+        return figure(name, there) if there else None
+
+    return chosen
+
+
+# ---- what there is ---------------------------------------------------------------------------
+
+
+def list_problems(problems: Iterable[Problem] = ALL_PROBLEMS) -> Table:
     """Return a table of the problems: expression, data and library."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for title in ("problem", "y", "train", "test", "library"):

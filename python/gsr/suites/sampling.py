@@ -1,7 +1,8 @@
-"""How the rows of a benchmark problem are placed: U(a,b,c) and E(a,b,c) of the paper."""
+"""How the rows of a benchmark problem are placed: U(a,b,c) and E(a,b,c) of the paper, boxes."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import count as count_from
 from math import gcd
@@ -14,8 +15,22 @@ Array = NDArray[np.float64]
 GOLDEN = (5**0.5 - 1) / 2
 
 
+class Sampling(ABC):
+    """Where the rows of a problem lie."""
+
+    count: int
+
+    @abstractmethod
+    def points(self, dimension: int, rng: np.random.Generator) -> Array:
+        """Return the rows as an array of shape (rows, dimension)."""
+
+    @abstractmethod
+    def bounds(self, dimension: int) -> tuple[Array, Array]:
+        """Return the lower and the upper end of every variable."""
+
+
 @dataclass(frozen=True)
-class Sampling:
+class Interval(Sampling):
     """`count` points between `low` and `high` for every variable."""
 
     low: float
@@ -24,16 +39,16 @@ class Sampling:
 
     letter = "E"
 
-    def points(self, dimension: int, rng: np.random.Generator) -> Array:
-        """Return the rows as an array of shape (rows, dimension)."""
-        raise NotImplementedError
+    def bounds(self, dimension: int) -> tuple[Array, Array]:
+        """Return the lower and the upper end of every variable."""
+        return np.full(dimension, float(self.low)), np.full(dimension, float(self.high))
 
     def __str__(self) -> str:
         return f"{self.letter}({self.low:g}, {self.high:g}, {self.count:,})"
 
 
 @dataclass(frozen=True)
-class Uniform(Sampling):
+class Uniform(Interval):
     """U(a,b,c): c rows drawn at random, independently for every variable."""
 
     letter = "U"
@@ -44,7 +59,7 @@ class Uniform(Sampling):
 
 
 @dataclass(frozen=True)
-class Grid(Sampling):
+class Grid(Interval):
     """E(a,b,c): the full grid over c evenly spaced values of every variable."""
 
     def points(self, dimension: int, rng: np.random.Generator) -> Array:
@@ -55,7 +70,7 @@ class Grid(Sampling):
 
 
 @dataclass(frozen=True)
-class Lattice(Sampling):
+class Lattice(Interval):
     """E(a,b,c) as c rows in all, where the full grid would be too large.
 
     Every variable takes each of the c evenly spaced values exactly once. The first runs
@@ -75,3 +90,27 @@ class Lattice(Sampling):
             return 1
         start = int(self.count * GOLDEN**power)
         return next(s for s in count_from(start) if gcd(s, self.count) == 1)
+
+
+@dataclass(frozen=True)
+class Box(Sampling):
+    """`count` rows drawn at random, every variable from a range of its own."""
+
+    ranges: tuple[tuple[float, float], ...]
+    count: int
+
+    def points(self, dimension: int, rng: np.random.Generator) -> Array:
+        """Draw the rows."""
+        low, high = self.bounds(dimension)
+        return rng.uniform(low, high, (self.count, dimension))
+
+    def bounds(self, dimension: int) -> tuple[Array, Array]:
+        """Return the lower and the upper end of every variable."""
+        if dimension != len(self.ranges):
+            raise ValueError(f"{dimension} variables, but {len(self.ranges)} ranges")
+        low, high = np.array(self.ranges, dtype=np.float64).T
+        return low, high
+
+    def __str__(self) -> str:
+        shown = " x ".join(f"({low:g}, {high:g})" for low, high in dict.fromkeys(self.ranges))
+        return f"U {shown}, {self.count:,}"

@@ -1,0 +1,208 @@
+"""Laws as plain data: their constants as one vector, and the rows they are fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from gsr._rows import WEIGHTED
+from gsr.encoding import evaluate
+from gsr.library import Library
+from gsr.transformation import Array
+
+#: Rows of data in memory at a time.
+BLOCK = 16384
+STEP = float(np.cbrt(np.finfo(float).eps))
+
+AnyMatrix = Sequence[Sequence[Any]]
+
+
+class LawLike(Protocol):
+    """What a law of the core, or of this module, has."""
+
+    @property
+    def phi(self) -> Sequence[AnyMatrix]:
+        """Basis functions of the features."""
+
+    @property
+    def psi(self) -> Sequence[AnyMatrix]:
+        """Basis functions of the target."""
+
+    @property
+    def alpha(self) -> Any:
+        """Coefficients of phi."""
+
+    @property
+    def beta(self) -> Any:
+        """Coefficients of psi; the first is 1."""
+
+    @property
+    def complexity(self) -> int:
+        """Nodes of the expression."""
+
+    @property
+    def rmse(self) -> float:
+        """Error on the scale of y."""
+
+    @property
+    def transformed_error(self) -> float:
+        """Error relative to the spread of g(y)."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the residual is at rounding level and the law short to describe."""
+
+    @property
+    def bits(self) -> float:
+        """Description length."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedLaw:
+    """A law of the core whose constants were fitted again; it has the same attributes."""
+
+    phi: tuple[AnyMatrix, ...]
+    psi: tuple[AnyMatrix, ...]
+    alpha: Array
+    beta: Array
+    complexity: int
+    rmse: float
+    transformed_error: float
+    exact: bool
+    bits: float
+
+    @classmethod
+    def of(cls, law: LawLike, **changes: Any) -> FittedLaw:
+        """Copy a law with some attributes changed."""
+        if not isinstance(law, FittedLaw):
+            law = cls(
+                tuple(law.phi), tuple(law.psi), np.array(law.alpha, dtype=float),
+                np.array(law.beta, dtype=float), law.complexity, law.rmse,
+                law.transformed_error, law.exact, law.bits,
+            )  # fmt: skip
+        return replace(law, **changes)
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """The rows a law is fitted to, with the mapping tables that its matrices refer to.
+
+    Parameters
+    ----------
+    library, target_library : Library
+        Mapping tables of the features and of the target.
+    X : array of shape (N, d)
+        Features.
+    y : array of shape (N,)
+        Target.
+    """
+
+    library: Library
+    target_library: Library
+    X: Array
+    y: Array
+
+    def blocks(self, size: int = BLOCK) -> Iterator[tuple[Array, Array]]:
+        """Yield the rows as (X, y), some at a time."""
+        for start in range(0, len(self.y), size):
+            yield self.X[start : start + size], self.y[start : start + size]
+
+    def features(self, law: LawLike, X: Array) -> Array:
+        """Return phi over the rows of X, one column each."""
+        if not len(law.phi):
+            return np.empty((len(X), 0))
+        with np.errstate(all="ignore"):
+            return evaluate(law.phi, self.library, X)
+
+    def targets(self, law: LawLike, y: Array) -> Array:
+        """Return psi over y, one column each."""
+        with np.errstate(all="ignore"):
+            return evaluate(law.psi, self.target_library, y[:, None])
+
+
+class Weight(NamedTuple):
+    """Where a real constant inside an argument stands."""
+
+    side: str
+    term: int
+    row: int
+    column: int
+
+
+def weights(law: LawLike) -> list[Weight]:
+    """Return the places of the free weights; a weight of exactly 1 is no constant."""
+    found = []
+    for side in ("phi", "psi"):
+        for term, matrix in enumerate(getattr(law, side)):
+            for i, row in enumerate(matrix):
+                if len(row) > 2 and row[1] == WEIGHTED:
+                    half = (len(row) - 2) // 2
+                    found += [
+                        Weight(side, term, i, 2 + half + j)
+                        for j in range(half)
+                        if row[2 + j] and row[2 + half + j] not in (0.0, 1.0)
+                    ]
+    return found
+
+
+def constants(law: LawLike) -> Array:
+    """Return alpha, beta without its leading 1, and the weights inside arguments."""
+    inside = [getattr(law, w.side)[w.term][w.row][w.column] for w in weights(law)]
+    parts = [np.asarray(law.alpha, dtype=float), np.asarray(law.beta, dtype=float)[1:], inside]
+    return np.concatenate([np.asarray(part, dtype=float) for part in parts])
+
+
+def with_constants(law: LawLike, values: Array) -> FittedLaw:
+    """Return the law with other constants, in the order of `constants`."""
+    k, p = len(law.phi), len(law.psi) - 1
+    places = weights(law)
+    sides = {side: [[list(r) for r in m] for m in getattr(law, side)] for side in ("phi", "psi")}
+    for place, value in zip(places, values[k + p :], strict=True):
+        sides[place.side][place.term][place.row][place.column] = float(value)
+    if places:
+        law = FittedLaw.of(law, phi=tuple(sides["phi"]), psi=tuple(sides["psi"]))
+    beta = np.concatenate([[1.0], values[k : k + p]])
+    return FittedLaw.of(law, alpha=np.array(values[:k], dtype=float), beta=beta)
+
+
+def weight_slopes(law: LawLike, data: Training, X: Array, y: Array) -> Array:
+    """Return d(f(x) - g(y))/dw for every weight, one column each."""
+    places = weights(law)
+    values = constants(law)
+    first = len(values) - len(places)
+    slopes = np.empty((len(y), len(places)))
+    for j, place in enumerate(places):
+        step = STEP * abs(values[first + j])
+        ends = []
+        for sign in (1.0, -1.0):
+            moved = values.copy()
+            moved[first + j] += sign * step
+            ends.append(_side(with_constants(law, moved), data, place, X, y))
+        with np.errstate(all="ignore"):
+            slopes[:, j] = (ends[0] - ends[1]) / (2.0 * step)
+    return slopes
+
+
+def _side(law: FittedLaw, data: Training, place: Weight, X: Array, y: Array) -> Array:
+    """Return the one term that the weight is in, with the sign it has in f(x) - g(y)."""
+    matrix = getattr(law, place.side)[place.term]
+    with np.errstate(all="ignore"):
+        if place.side == "phi":
+            values: Array = evaluate([matrix], data.library, X)[:, 0] * law.alpha[place.term]
+        else:
+            values = -evaluate([matrix], data.target_library, y[:, None])[:, 0]
+            values *= law.beta[place.term]
+    return values
+
+
+def triangle(blocks: Iterator[Array]) -> Array:
+    """Return R of the QR decomposition of all blocks stacked, one block in memory at a time."""
+    found: Array | None = None
+    for block in blocks:
+        stacked = block if found is None else np.vstack([found, block])
+        found = np.asarray(np.linalg.qr(stacked, mode="r"))
+    assert found is not None, "there are rows"
+    return found

@@ -1,0 +1,192 @@
+"""What must not happen in a law: divisions by 0, logarithms of 0, roots of negative numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from gsr import _intervals as iv
+from gsr._fitted import LawLike
+from gsr._intervals import Interval, Mask
+from gsr._rows import ONE, Argument, Row, factors
+from gsr.library import Library
+from gsr.transformation import Array
+
+ZERO_AT_ZERO = ("identity", "square", "cube", "sqrt", "tanh")
+DIVISION, LOGARITHM, ROOT = "division by 0", "logarithm of 0", "root of a negative number"
+TANGENT, OVERFLOW, RANGE = "pole of tan", "overflow", "f(x) outside the range of g"
+
+
+class Guard(NamedTuple):
+    """An interval that must not hold 0 (`sign` 0), or nothing negative (`sign` 1)."""
+
+    value: Interval
+    sign: int
+    reason: str
+
+    def kept(self, tolerance: float) -> Mask:
+        """Tell where the guard certainly holds."""
+        return ~self.value.has_zero if self.sign == 0 else self.value.low >= -tolerance
+
+    def broken(self, tolerance: float) -> Mask:
+        """Tell where it certainly does not, for boxes that are points."""
+        if self.sign == 1:
+            return self.value.high < -tolerance
+        exactly = (self.value.low <= 0) & (self.value.high >= 0)
+        return exactly & (self.value.size <= np.finfo(float).tiny)
+
+
+@dataclass
+class Walk:
+    """Evaluates a law on boxes and collects the guards on the way.
+
+    Parameters
+    ----------
+    library : Library
+        Mapping table of the features.
+    boxes : sequence of Interval
+        Each feature's values.
+    """
+
+    library: Library
+    boxes: Sequence[Interval]
+    guards: list[Guard] = field(default_factory=list)
+
+    @property
+    def n(self) -> int:
+        """Number of boxes."""
+        return len(self.boxes[0].low)
+
+    def product(self, rows: Sequence[Row], *, free_logarithm: bool = False) -> Interval:
+        """Return a basis function; the zeros of a lone logarithm may be let pass."""
+        value = iv.constant(1.0, self.n)
+        for i, row in enumerate(rows):
+            factor = self.row(row, free_logarithm)
+            value = factor if i == 0 else iv.multiply(value, factor)
+        return value
+
+    def row(self, row: Row, free_logarithm: bool = False) -> Interval:
+        """Return a transformation of an argument."""
+        name = self.library.names[row.code]
+        t = self.argument(row.argument)
+        if name == "inverse":
+            self._guard(t, 0, DIVISION)
+        elif name == "ln" and not free_logarithm:
+            self._guard(t, 0, LOGARITHM)
+        elif name == "sqrt":
+            self._guard(t, 1, ROOT)
+        elif name == "tan":
+            self._guard(iv.IMAGES["cos"](t), 0, TANGENT)
+        value = iv.IMAGES[name](t)
+        if name in ("exp", "exp_neg"):
+            self._bounded(value)
+        if not row.reciprocal:
+            return value
+        self._guard(t if name in ZERO_AT_ZERO else value, 0, DIVISION)
+        return iv.reciprocal(value)
+
+    def argument(self, argument: Argument) -> Interval:
+        """Return a sum or a product of operands."""
+        total = iv.constant(float(argument.is_product), self.n)
+        for i, (base, times) in enumerate(argument.parts):
+            value = self._operand(base)
+            if not argument.is_product:
+                value = iv.scale(value, float(times))
+                total = value if i == 0 else iv.add(total, value)
+                continue
+            if times < 0:
+                self._guard(value, 0, DIVISION)
+            value = iv.power(value, int(times))
+            total = value if i == 0 else iv.multiply(total, value)
+        return total
+
+    def target(self, name: str, f: Interval) -> None:
+        """Guard the inverse of g at f(x)."""
+        one = iv.constant(1.0, self.n)
+        if name == "inverse":
+            self._guard(f, 0, DIVISION)
+        elif name in ("square", "sqrt"):
+            self._guard(f, 1, RANGE)
+        elif name in ("exp", "exp_neg"):
+            self._guard(f, 0, RANGE)
+            self._guard(f, 1, RANGE)
+        elif name in ("sin", "cos", "tanh"):
+            for room in (iv.add(one, f), iv.add(one, iv.scale(f, -1.0))):
+                self._guard(room, 1, RANGE)
+                if name == "tanh":
+                    self._guard(room, 0, RANGE)
+        # A logarithm that falls to minus infinity is a y of 0.
+        self._bounded(iv.IMAGES["exp"](f) if name == "ln" else f)
+
+    def _operand(self, base: int | Row) -> Interval:
+        if isinstance(base, Row):
+            return self.row(base)
+        return iv.constant(1.0, self.n) if base == ONE else self.boxes[base - 1]
+
+    def _guard(self, value: Interval, sign: int, reason: str) -> None:
+        self.guards.append(Guard(value, sign, reason))
+
+    def _bounded(self, value: Interval) -> None:
+        """Guard against overflow: 1 where the value is finite, -1 where it certainly is not."""
+        certain = np.where(value.is_finite, 1.0, -1.0)
+        point = np.where(np.isinf(value.low) & np.isinf(value.high), 1.0, certain)
+        self._guard(Interval(certain, np.where(certain < 0, point, 1.0)), 1, OVERFLOW)
+
+
+class GuardedLaw:
+    """A law's two sides, read once.
+
+    Parameters
+    ----------
+    law : LawLike
+        The law.
+    library, target_library : Library
+        Its mapping tables.
+    """
+
+    def __init__(self, law: LawLike, library: Library, target_library: Library) -> None:
+        self.library = library
+        self.terms = [
+            (float(a), factors(m, library)) for a, m in zip(law.alpha, law.phi, strict=True)
+        ]
+        psi = [factors(m, target_library) for m in law.psi]
+        self.target = ""
+        if len(psi) == 1 and len(psi[0]) == 1:
+            row = psi[0][0]
+            if row.argument.lone == 1 and not row.reciprocal:
+                self.target = target_library.names[row.code]
+        rows = [row for _, product in self.terms for row in product]
+        self.variables = sorted({v for row in rows for v in _variables(row)})
+        self.unknown = [n for row in rows for n in _names(row, library) if n not in iv.IMAGES]
+
+    def guards(self, low: Array, high: Array, n_features: int) -> list[Guard]:
+        """Return the guards over boxes of the variables that the law uses, one per line."""
+        boxes = [iv.constant(0.0, len(low))] * n_features
+        for k, v in enumerate(self.variables):
+            boxes[v - 1] = Interval(low[:, k], high[:, k])
+        walk = Walk(self.library, boxes)
+        f = iv.constant(0.0, len(low))
+        for a, rows in self.terms:
+            free = self.target == "ln" and a > 0 and len(rows) == 1 and not rows[0].reciprocal
+            term = iv.scale(walk.product(rows, free_logarithm=free), a)
+            f = iv.add(f, term)
+        walk.target(self.target, f)
+        return walk.guards
+
+
+def _variables(row: Row) -> set[int]:
+    found: set[int] = set()
+    for base, _ in row.argument.parts:
+        if isinstance(base, Row):
+            found |= _variables(base)
+        elif base != ONE:
+            found.add(base)
+    return found
+
+
+def _names(row: Row, library: Library) -> list[str]:
+    inner = [base for base, _ in row.argument.parts if isinstance(base, Row)]
+    return [library.names[row.code], *(name for r in inner for name in _names(r, library))]

@@ -1,0 +1,215 @@
+"""Work through benchmark tasks, in this process or in several, and keep what is finished."""
+
+from __future__ import annotations
+
+import json
+import math
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+#: Seconds between writes of the JSON file, so that a killed run leaves what it had.
+SAVE_EVERY = 10.0
+
+
+class Outcome(Protocol):
+    """A dataclass that tells how a task ended."""
+
+    @property
+    def problem(self) -> str:
+        """Name of the problem."""
+        ...
+
+    @property
+    def found(self) -> bool:
+        """Whether the law was found."""
+        ...
+
+
+Task = TypeVar("Task")
+Result = TypeVar("Result", bound=Outcome)
+
+
+@dataclass(frozen=True)
+class Work(Generic[Task, Result]):
+    """What to do with a task. All three are functions of a module, so that they can travel.
+
+    Parameters
+    ----------
+    do : callable
+        Turns a task into its outcome.
+    failed : callable
+        Makes the outcome of a task from what was raised.
+    start : callable
+        Called once in every process with the first task, before any is timed.
+    """
+
+    do: Callable[[Task], Result]
+    failed: Callable[[Task, str], Result]
+    start: Callable[[Task], None]
+
+
+def run(
+    tasks: Sequence[Task],
+    work: Work[Task, Result],
+    *,
+    jobs: int = 1,
+    json_path: str | os.PathLike[str] | None = None,
+    progress: bool = True,
+) -> list[Result]:
+    """Return the outcomes in the order of the tasks; after Ctrl-C only the finished ones.
+
+    Parameters
+    ----------
+    tasks : sequence
+        They must be picklable if there are several jobs.
+    work : Work
+        What to do with each.
+    jobs : int
+        Processes.
+    json_path : path-like, optional
+        Where the outcomes are written as a JSON list, also after an interruption.
+    progress : bool
+        Show a progress bar on standard error.
+    """
+    check_path(json_path)
+    done: dict[int, Result] = {}
+    save_at = time.monotonic() + SAVE_EVERY
+    with _progress(len(tasks), progress) as advance, suppress(KeyboardInterrupt):
+        for number, outcome in _outcomes(tasks, work, jobs):
+            done[number] = outcome
+            advance(outcome)
+            if json_path is not None and time.monotonic() > save_at:
+                write_json(list(done.values()), json_path)
+                save_at = time.monotonic() + SAVE_EVERY
+    outcomes = [done[number] for number in sorted(done)]
+    if json_path is not None:
+        write_json(outcomes, json_path)
+    if len(outcomes) < len(tasks):
+        Console(stderr=True).print(f"interrupted: {len(outcomes)} of {len(tasks)} runs finished")
+    return outcomes
+
+
+def check_path(json_path: str | os.PathLike[str] | None) -> None:
+    """Raise ValueError if the folder of the file does not exist."""
+    if json_path is not None and not Path(json_path).absolute().parent.is_dir():
+        raise ValueError(f"json_path: the folder of {os.fspath(json_path)!r} does not exist")
+
+
+def message(error: BaseException) -> str:
+    """Return an error as one line."""
+    return f"{type(error).__name__}: {error}"
+
+
+def _outcomes(
+    tasks: Sequence[Task], work: Work[Task, Result], jobs: int
+) -> Iterator[tuple[int, Result]]:
+    if not tasks:
+        return
+    if jobs > 1:
+        yield from _parallel(tasks, work, jobs)
+        return
+    _warm_up(work, tasks[0])
+    for number, task in enumerate(tasks):
+        yield number, _one(work, task)
+
+
+def _parallel(
+    tasks: Sequence[Task], work: Work[Task, Result], jobs: int
+) -> Iterator[tuple[int, Result]]:
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(
+        min(jobs, len(tasks)),
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_start_worker,
+        initargs=(work, tasks[0]),
+    )
+    try:
+        futures = {pool.submit(_one, work, task): k for k, task in enumerate(tasks)}
+        for future in as_completed(futures):
+            number = futures[future]
+            yield number, _result(future, work, tasks[number])
+    except BaseException:
+        # Runs under way may last long: end the processes of this pool, and no others.
+        for worker in set(multiprocessing.active_children()) - others:
+            worker.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _one(work: Work[Task, Result], task: Task) -> Result:
+    try:
+        return work.do(task)
+    except Exception as error:
+        return work.failed(task, message(error))
+
+
+def _result(future: Future[Result], work: Work[Task, Result], task: Task) -> Result:
+    try:
+        return future.result()
+    except Exception as error:  # the process died, or the outcome could not travel
+        return work.failed(task, message(error))
+
+
+def _start_worker(work: Work[Task, Result], task: Task) -> None:
+    """Leave Ctrl-C to the parent, which ends the workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _warm_up(work, task)
+
+
+def _warm_up(work: Work[Task, Result], task: Task) -> None:
+    """Load code and caches outside the timing; a failure will show again in the runs."""
+    with suppress(Exception):
+        work.start(task)
+
+
+@contextmanager
+def _progress(total: int, visible: bool) -> Iterator[Callable[[Outcome], None]]:
+    bar = Progress(
+        TextColumn("{task.description:<13}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[found]} found"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        disable=not visible,
+    )
+    with bar:
+        task = bar.add_task("", total=total, found=0)
+        found = 0
+
+        def advance(outcome: Outcome) -> None:
+            nonlocal found
+            found += outcome.found
+            bar.update(task, advance=1, description=outcome.problem, found=found)
+
+        yield advance
+
+
+def write_json(rows: Iterable[Any], path: str | os.PathLike[str]) -> None:
+    """Write dataclasses as a JSON list; NaN and infinity become null.
+
+    The file is replaced in one step, so a reader never sees half of it.
+    """
+    records = [
+        {
+            key: None if isinstance(value, float) and not math.isfinite(value) else value
+            for key, value in asdict(row).items()
+        }
+        for row in rows
+    ]
+    target = Path(path)
+    draft = target.with_name(f".{target.name}.{os.getpid()}")
+    draft.write_text(json.dumps(records, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    os.replace(draft, target)

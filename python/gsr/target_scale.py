@@ -1,0 +1,153 @@
+"""A law seen on the scale of y: the solution of g(y) = f(x) nearest to the data, and its slopes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gsr._fitted import STEP, LawLike, Training, weight_slopes
+from gsr.transformation import Array
+
+NEWTON_STEPS = 30
+SOLVED = 1e-10
+#: A slope of g below this part of its median is raised to it, so that no row rules the others.
+FLATTEST = 1e-3
+
+
+class TargetScale:
+    """Solves a law for y near the data.
+
+    Parameters
+    ----------
+    law : LawLike
+        The law.
+    data : Training
+        Its mapping tables.
+    """
+
+    def __init__(self, law: LawLike, data: Training) -> None:
+        self.law, self.data = law, data
+        self.beta = np.asarray(law.beta, dtype=float)
+        self.alpha = np.asarray(law.alpha, dtype=float)
+        self.entry = _single(law, data)
+
+    def f(self, X: Array) -> Array:
+        """Return f(x)."""
+        with np.errstate(all="ignore"):
+            values: Array = self.data.features(self.law, X) @ self.alpha
+        return values
+
+    def g(self, y: Array) -> Array:
+        """Return g(y)."""
+        with np.errstate(all="ignore"):
+            values: Array = self.data.targets(self.law, y) @ self.beta
+        return values
+
+    def slope(self, y: Array) -> Array:
+        """Return g'(y)."""
+        with np.errstate(all="ignore"):
+            if self.entry is not None and self.entry.has_derivative:
+                return np.asarray(self.entry.derivative(np.ascontiguousarray(y)))
+            step = STEP * np.maximum(np.abs(y), STEP * np.sqrt(np.mean(y**2)) + 1e-300)
+            middle, up, down = self.g(y), self.g(y + step), self.g(y - step)
+            # At the edge of the domain one side has to do.
+            up_fine, down_fine = np.isfinite(up), np.isfinite(down)
+            rise = np.where(up_fine, up, middle) - np.where(down_fine, down, middle)
+            slopes: Array = rise / (step * (up_fine.astype(float) + down_fine))
+        return slopes
+
+    def solve(self, X: Array, y: Array) -> Array:
+        """Return the y of each row of X that is nearest to the data; NaN without a solution."""
+        f = self.f(X)
+        if self.entry is None or not self.entry.has_inverse:
+            return self._newton(f, y)
+        with np.errstate(all="ignore"):
+            found = np.asarray(self.entry.inverse(np.ascontiguousarray(f)), dtype=float)
+            found = self._nearest_repeat(found, y)
+            if not math.isnan(self.entry.mirror):
+                other = self._nearest_repeat(self.entry.mirror - found, y)
+                found = np.where(np.abs(other - y) < np.abs(found - y), other, found)
+        return np.where(np.isfinite(found), found, np.nan)
+
+    def jacobian(self, X: Array, solution: Array) -> Array:
+        """Return dy/dc at a solution, one column for each constant; zero where there is none."""
+        slope = self.slope(solution)
+        known = np.isfinite(slope)
+        least = FLATTEST * np.median(np.abs(slope[known])) if known.any() else 1.0
+        slope = np.where(np.abs(slope) < least, np.copysign(least, slope), slope)
+        columns = [
+            self.data.features(self.law, X),
+            -self.data.targets(self.law, solution)[:, 1:],
+            weight_slopes(self.law, self.data, X, solution),
+        ]
+        with np.errstate(all="ignore"):
+            slopes = np.column_stack(columns) / slope[:, None]
+        slopes[~np.isfinite(slopes).all(axis=1)] = 0.0
+        return slopes
+
+    def _nearest_repeat(self, solution: Array, y: Array) -> Array:
+        assert self.entry is not None
+        period = self.entry.period
+        return solution + period * np.round((y - solution) / period) if period else solution
+
+    def _newton(self, f: Array, y: Array) -> Array:
+        """Newton's method from the data; the first step alone where it does not converge."""
+        step = self._step(y, f)
+        found = first = y - step
+        # Steps much longer than the data's spread leave the branch.
+        longest = 4.0 * (np.ptp(y) or max(float(np.abs(y).max()), 1.0))
+        with np.errstate(all="ignore"):
+            for _ in range(NEWTON_STEPS):
+                step = np.clip(self._step(found, f), -longest, longest)
+                moving = np.isfinite(step) & (np.abs(step) > SOLVED * np.abs(found))
+                if not moving.any():
+                    break
+                found = np.where(moving, found - step, found)
+            miss = np.abs(self.g(found) - f)
+            size = np.abs(self.data.targets(self.law, found) * self.beta).sum(axis=1) + np.abs(f)
+            solved = miss <= 1e-6 * size
+        found = np.where(solved, found, first)
+        return np.where(np.isfinite(found), found, np.nan)
+
+    def _step(self, y: Array, f: Array) -> Array:
+        with np.errstate(all="ignore"):
+            step: Array = (self.g(y) - f) / self.slope(y)
+        return step
+
+
+def _single(law: LawLike, data: Training) -> Any:
+    """Return the transformation that g is, None if it is more than one plain transformation."""
+    if len(law.psi) != 1 or len(law.psi[0]) != 1:
+        return None
+    row = law.psi[0][0]
+    plain = len(row) == 1 or (row[1] == 0 and row[2] == 1)
+    return data.target_library.table[int(row[0])] if plain and row[0] > 0 else None
+
+
+def rmse(law: LawLike, data: Training) -> float:
+    """Return the root mean square error on the scale of y; infinite if a row has no solution."""
+    scale = TargetScale(law, data)
+    square = sum(float(((y - scale.solve(X, y)) ** 2).sum()) for X, y in data.blocks())
+    return math.sqrt(square / len(data.y)) if math.isfinite(square) else math.inf
+
+
+def errors_on_one_side(law: LawLike, data: Training) -> tuple[float, float]:
+    """Return the sums of squares of the nearest solutions, and of those on one side of the mirror.
+
+    Of ln|y| or y^2 = f(x) the second is for solutions that all have the sign that most y have. It
+    is infinite where g has no mirror.
+    """
+    scale = TargetScale(law, data)
+    if scale.entry is None or math.isnan(scale.entry.mirror):
+        return math.inf, math.inf
+    half = scale.entry.mirror / 2.0
+    above = float(np.median(data.y)) > half
+    nearest = confined = 0.0
+    for X, y in data.blocks():
+        found = scale.solve(X, y)
+        nearest += float(((y - found) ** 2).sum())
+        one_side = np.where((found > half) == above, found, scale.entry.mirror - found)
+        confined += float(((y - one_side) ** 2).sum())
+    return nearest, confined
