@@ -156,7 +156,7 @@ bool Candidates::add_atom(const Tree& tree, int cost, bool base) {
   return true;
 }
 
-// A third of the atoms are others raised to a power.
+// Half of the atoms are others raised to a power.
 void Candidates::make_atoms(const std::vector<int>& features, const Reach& reach) {
   max_atoms_ = reach.atoms;
   atom_values_.resize(data_.n_rows(), static_cast<Index>(max_atoms_));
@@ -168,16 +168,21 @@ void Candidates::make_atoms(const std::vector<int>& features, const Reach& reach
   prints_.clear();
 }
 
+// Sums first, which are what one raises to a power; then functions.
 void Candidates::add_powers() {
   const std::size_t n = atoms_.size();
-  for (const int twice_p : {-2, 4, 1, -4, -1})
+  for (const bool sums : {true, false})
     for (std::size_t k = 0; k < n; ++k) {
-      std::vector<Tree> factors;
       const Tree tree = atoms_[k].tree;
+      const int cost = atoms_[k].cost;
       const bool identity = tree.transformation == table_.identity();
-      if (!identity && (twice_p == 1 || twice_p == -1)) continue;
-      if (!power_factors(table_, tree, twice_p, factors) || factors.size() != 1) continue;
-      add_atom(factors[0], atoms_[k].cost + (twice_p == -4 || twice_p == -1 ? 2 : 1), false);
+      if (identity != sums) continue;
+      for (const int twice_p : {-2, 4, 1, -4, -1}) {
+        std::vector<Tree> factors;
+        if (!identity && (twice_p == 1 || twice_p == -1)) continue;
+        if (!power_factors(table_, tree, twice_p, factors) || factors.size() != 1) continue;
+        add_atom(factors[0], cost + (twice_p == -4 || twice_p == -1 ? 2 : 1), false);
+      }
     }
 }
 

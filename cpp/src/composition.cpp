@@ -140,6 +140,7 @@ bool is_monomial(const Table& table, const Tree& tree) {
   if (tree.transformation != table.identity() || tree.argument == ArgumentType::sum ||
       tree.argument == ArgumentType::weighted)
     return false;
+  if (tree.argument == ArgumentType::variable && tree.operands[0].feature < 0) return false;
   return std::all_of(tree.operands.begin(), tree.operands.end(), [](const Operand& operand) {
     return operand.feature != 0 && std::abs(operand.feature) < kOne;
   });

@@ -169,9 +169,21 @@ std::size_t width_of(const Basis& basis) {
 
 Basis canonical_composition(const Basis& basis, const Table& table) {
   std::vector<composition::Tree> trees;
-  for (composition::Tree& tree : composition::factors(basis))
-    if (tree.transformation != table.constant())
+  Operands monomial;
+  for (composition::Tree& tree : composition::factors(basis)) {
+    if (tree.transformation == table.constant()) continue;
+    if (composition::is_monomial(table, tree) && tree.argument != ArgumentType::sum) {
+      Row row;
+      for (std::size_t k = 0; k < tree.operands.size(); ++k)
+        row.variables[k] = tree.operands[k].feature;
+      monomial.append(row);
+    } else {
       trees.push_back(composition::canonical(std::move(tree), table));
+    }
+  }
+  Basis product;
+  push_monomials(monomial, kMaxVariables, table, product);
+  for (composition::Tree& tree : composition::factors(product)) trees.push_back(std::move(tree));
   std::sort(trees.begin(), trees.end(), composition::less);
   Basis out;
   return composition::write(trees, out) ? out : basis;

@@ -243,7 +243,7 @@ double Evolution::accepted() const {
   if (guide_ == nullptr) return accepted_bits(std::max(generation_, 0));
   const double evidence = std::clamp(2.0 * (rows - 20.0), 0.0, 240.0);
   // As long as simple candidates are still to be looked at, only a short law ends the search.
-  return evidence + (guide_->past_first_level() ? accepted_bits(std::max(generation_, 0)) : kShortLaw);
+  return evidence + (guide_->simple_done() ? accepted_bits(std::max(generation_, 0)) : kShortLaw);
 }
 
 bool Evolution::reaches_threshold() const {

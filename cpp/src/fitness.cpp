@@ -22,6 +22,14 @@ constexpr double kInexact = 1e-9;
 constexpr double kNegligible = 1e-9;
 // Rounding of g(y), seen on the scale of y, relative to the spread of y.
 constexpr double kExactOnTarget = 1e-6;
+// Between laws that say the same, y = f(x) is preferred.
+constexpr double kTransformedTarget = 8.0;
+
+bool is_plain_target(const Law& law, const Table& table) {
+  return law.psi.size() == 1 && law.psi[0].size == 1 &&
+         law.psi[0].rows[0].transformation == table.identity() &&
+         law.psi[0].rows[0].argument == ArgumentType::variable;
+}
 
 }  // namespace
 
@@ -198,6 +206,8 @@ void IndividualSolver::settle_exact() {
   law_ = score_subset();
   add_terms(law_);
   law_.bits = description_length(law_, tolerances());
+  if (problem_.settings.guided && !is_plain_target(law_, problem_.target_table))
+    law_.bits += kTransformedTarget;
   const double rows = static_cast<double>(problem_.x.n_rows());
   law_.exact = law_.bits < std::min(kBitsPerRow * rows, kMostBits) &&
                law_.rmse < kExactOnTarget * scale_.spread();

@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include "gsr/random.hpp"
-#include "gsr/sublibraries.hpp"
 
 namespace gsr {
 namespace {
@@ -31,9 +30,9 @@ Reach reach(int level, std::size_t n_features) {
   const std::size_t d = std::max<std::size_t>(1, n_features);
   switch (level) {
     case 0: return {2, 60 + 20 * d, 200 + 60 * d, 400 + 100 * d, false};
-    case 1: return {4, 200 + 80 * d, 1000 + 500 * d, 1500 + 500 * d, true};
-    case 2: return {5, 400 + 250 * d, 2000 + 800 * d, 5000 + 1500 * d, true};
-    default: return {6, 800 + 500 * d, 4000 + 1500 * d, 15000 + 5000 * d, true};
+    case 1: return {4, 200 + 80 * d, 2000 + 1200 * d, 2000 + 1000 * d, true};
+    case 2: return {5, 400 + 250 * d, 5000 + 2500 * d, 6000 + 3000 * d, true};
+    default: return {6, 800 + 500 * d, 10000 + 4000 * d, 20000 + 5000 * d, true};
   }
 }
 
@@ -47,6 +46,8 @@ int depth(int level) { return level == 0 ? 5 : 6; }
 Index pair_reach(int level) { return level == 0 ? 600 : level == 1 ? 2000 : 5000; }
 // Sets of columns are followed this far only for the best goals; the others get a glance.
 constexpr std::size_t kFavoured = 8;
+constexpr Index kPairedWithMoving = 64;
+constexpr std::size_t kPairedBeside = 400;
 
 std::vector<Index> spread_rows(Index n, Index wanted, std::uint64_t seed) {
   std::vector<Index> rows(static_cast<std::size_t>(n));
@@ -147,17 +148,40 @@ void Guide::rank_features() {
   features_.resize(kMostFeatures);
 }
 
+// What is likely and cheap first: plain goals, pairs, then goals that few laws need.
 void Guide::plan_level() {
   choose_rows(rows_at(level_, problem_.x.n_features()));
   make_goals();
   if (level_ == 0) plan_sublibraries();
   work_.emplace_back([this] { return build_pools(); });
-  for (LogGoal& goal : log_goals_)
-    work_.emplace_back([this, &goal] { return scan_logarithms(goal); });
-  for (Goal& goal : goals_) work_.emplace_back([this, &goal] { return scan_sums(goal); });
-  work_.emplace_back([this] { return scan_log_pairs(); });
+  const auto unusual_sum = [](const Goal& goal) { return goal.partner.size > 0; };
+  const auto unusual_log = [](const LogGoal& goal) { return !goal.prefactor.empty(); };
+  for (std::size_t k = 0; k < std::max(goals_.size(), log_goals_.size()); ++k) {
+    if (k < goals_.size() && !unusual_sum(goals_[k])) plan_scan(goals_[k]);
+    if (k < log_goals_.size() && !unusual_log(log_goals_[k])) plan_scan(log_goals_[k]);
+  }
   work_.emplace_back([this] { return scan_sum_pairs(); });
-  if (!settings_.constants || level_ > 2) return;
+  work_.emplace_back([this] { return scan_log_pairs(); });
+  work_.emplace_back([this] {
+    simple_done_ = true;
+    return 1.0;
+  });
+  for (Goal& goal : goals_)
+    if (unusual_sum(goal)) plan_scan(goal);
+  for (LogGoal& goal : log_goals_)
+    if (unusual_log(goal)) plan_scan(goal);
+  if (settings_.constants && level_ < kLastLevel) plan_moving();
+}
+
+void Guide::plan_scan(Goal& goal) {
+  work_.emplace_back([this, &goal] { return scan_sums(goal); });
+}
+
+void Guide::plan_scan(LogGoal& goal) {
+  work_.emplace_back([this, &goal] { return scan_logarithms(goal); });
+}
+
+void Guide::plan_moving() {
   work_.emplace_back([this] { return build_moving_sums(); });
   work_.emplace_back([this] { return build_moving_logarithms(); });
   std::size_t n = 0;
@@ -334,6 +358,11 @@ void Guide::find_prefactors() {
     doubtful.emplace_back(features_[static_cast<std::size_t>(j)], power);
     if (worst < 4.0) pure.emplace_back(features_[static_cast<std::size_t>(j)], power);
   }
+  if (std::getenv("GSR_TRACE"))
+    for (const Monomial& found : {pure, doubtful}) {
+      for (const auto& [f, p] : found) std::fprintf(stderr, "x%d^%d ", f, p);
+      std::fprintf(stderr, "\n");
+    }
   for (const Monomial& found : {pure, doubtful})
     if (!found.empty() && std::find(prefactors_.begin(), prefactors_.end(), found) == prefactors_.end())
       prefactors_.push_back(found);
@@ -386,30 +415,37 @@ Law Guide::propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi)
 void Guide::plan_sublibraries() {
   const auto n = static_cast<std::size_t>(problem_.x.n_rows());
   const std::size_t most = std::min<std::size_t>(kColumns, n * 3 / 5);
-  for (const WholeSet& library : whole_sublibraries(problem_.table, features_, most)) {
-    std::vector<Basis> bases;
-    for (const Trees& factors : library) add_basis(factors, bases);
-    if (bases.empty()) continue;
-    work_.emplace_back([this, bases] {
-      for (const Goal& goal : goals_) {
-        if (goal.partner.size > 0) continue;
-        if (goal.prefactor.empty()) {
-          propose({goal.psi}, bases);
-          continue;
-        }
-        std::vector<Basis> scaled;
-        const Tree prefactor = monomial_tree(problem_.table, goal.prefactor);
-        add_basis({prefactor}, scaled);
-        for (const Basis& basis : bases) {
-          Trees factors = composition::factors(basis);
-          factors.push_back(prefactor);
-          add_basis(factors, scaled);
-        }
-        propose({goal.psi}, scaled);
-      }
-      return static_cast<double>(goals_.size()) * 2.0;
+  for (const WholeSet& set : whole_sublibraries(problem_.table, features_, most))
+    work_.emplace_back([this, set] {
+      for (const Goal& goal : goals_)
+        if (goal.partner.size == 0 && goal.prefactor.empty()) propose_set(goal, set);
+      return 2.0 * static_cast<double>(goals_.size());
+    });
+  for (const Monomial& prefactor : prefactors_) {
+    std::vector<int> others;
+    for (const int f : features_)
+      if (std::none_of(prefactor.begin(), prefactor.end(), [f](const auto& p) { return p.first == f; }))
+        others.push_back(f);
+    const std::vector<WholeSet> sets = whole_sublibraries(problem_.table, others, most);
+    work_.emplace_back([this, sets] {
+      for (const Goal& goal : goals_)
+        for (const WholeSet& set : sets)
+          if (goal.partner.size == 0 && !goal.prefactor.empty()) propose_set(goal, set);
+      return 4.0 * static_cast<double>(goals_.size());
     });
   }
+}
+
+void Guide::propose_set(const Goal& goal, const WholeSet& set) {
+  Trees prefix;
+  if (!goal.prefactor.empty()) prefix.push_back(monomial_tree(problem_.table, goal.prefactor));
+  std::vector<Basis> bases;
+  if (!prefix.empty()) add_basis(prefix, bases);
+  for (Trees factors : set) {
+    factors.insert(factors.end(), prefix.begin(), prefix.end());
+    add_basis(factors, bases);
+  }
+  if (!bases.empty()) propose({goal.psi}, bases);
 }
 
 // ---- scanning --------------------------------------------------------------------------------
@@ -474,8 +510,26 @@ double Guide::scan_sums(Goal& goal) {
     goal.promise = std::min(goal.promise, choice.rest);
     propose_sum(goal, choice);
   }
+  if (given != nullptr && level_ < 2) propose_pairs_beside(goal);
   const double steps = most * (width * width + most);
   return size_of(steps * static_cast<double>(sum_pool_->size() * x_.n_rows()) * 2.0) + 10.0;
+}
+
+// Pairs of the cheaper terms beside a second psi.
+void Guide::propose_pairs_beside(Goal& goal) {
+  const std::vector<Candidate>& terms = candidates_->terms();
+  const std::vector<Candidate> cheap(
+      terms.begin(),
+      terms.begin() + static_cast<std::ptrdiff_t>(std::min(terms.size(), kPairedBeside)));
+  Columns free(x_.n_rows(), 2);
+  std::fill_n(free[0], x_.n_rows(), 1.0);
+  std::copy(goal.partner_values.begin(), goal.partner_values.end(), free[1]);
+  ols::Pool pool(candidates_->values(cheap), free);
+  Buffer target;
+  if (pool.prepare(goal.values.data(), target) == 0.0) return;
+  const auto n = static_cast<Index>(cheap.size());
+  for (const auto& pairs : pool.pairs({target}, n, n, 4))
+    for (const ols::Choice& pair : pairs) propose_sum(goal, pair);
 }
 
 void Guide::propose_sum(Goal& goal, const ols::Choice& choice) {
@@ -504,7 +558,7 @@ double Guide::scan_sum_pairs() {
     targets.push_back(std::move(target));
     owners.push_back(&goal);
   }
-  const auto best = sum_pool_->pairs(targets, pair_reach(level_), 4);
+  const auto best = sum_pool_->pairs(targets, pair_reach(level_), pair_reach(level_), 4);
   for (std::size_t t = 0; t < owners.size(); ++t)
     for (const ols::Choice& pair : best[t]) propose_sum(*owners[t], pair);
   const double n = static_cast<double>(std::min(pair_reach(level_), sum_pool_->size()));
@@ -538,7 +592,7 @@ double Guide::scan_log_pairs() {
     targets.push_back(std::move(target));
     owners.push_back(&goal);
   }
-  const auto best = log_pool_->pairs(targets, pair_reach(level_), 4);
+  const auto best = log_pool_->pairs(targets, pair_reach(level_), pair_reach(level_), 4);
   for (std::size_t t = 0; t < owners.size(); ++t)
     for (const ols::Choice& pair : best[t]) propose_product(*owners[t], pair);
   const double n = static_cast<double>(std::min(pair_reach(level_), log_pool_->size()));
@@ -592,7 +646,7 @@ double Guide::build_moving_sums() {
   Columns ones(x_.n_rows(), 1);
   std::fill_n(ones[0], x_.n_rows(), 1.0);
   const Parametric::Extent extent = level_ == 0   ? Parametric::Extent{2 * d, d, 8, false}
-                                    : level_ == 1 ? Parametric::Extent{10 + 4 * d, 2 + 2 * d, 40, false}
+                                    : level_ == 1 ? Parametric::Extent{15 + 8 * d, 2 + 2 * d, 40, false}
                                                   : Parametric::Extent{20 + 10 * d, 6 + 3 * d, 160, false};
   moving_sums_ = make_moving(extent, ones);
   return size_of(static_cast<double>(moving_sums_.pool->size() * x_.n_rows()) * 60.0);
@@ -628,7 +682,12 @@ double Guide::scan_parametric_sum(Goal& goal) {
   const bool favoured = static_cast<std::size_t>(&goal - goals_.data()) < kFavoured;
   Trees prefix;
   if (!goal.prefactor.empty()) prefix.push_back(monomial_tree(problem_.table, goal.prefactor));
-  for (const ols::Choice& choice : pool.forward(target, favoured ? 4 : 2, favoured ? 3 : 2)) {
+  std::vector<ols::Choice> choices = pool.forward(target, favoured ? 4 : 2, favoured ? 3 : 2);
+  if (favoured) {
+    const auto pairs = pool.pairs({target}, kPairedWithMoving, pool.size(), 4);
+    choices.insert(choices.end(), pairs[0].begin(), pairs[0].end());
+  }
+  for (const ols::Choice& choice : choices) {
     std::vector<Basis> bases;
     if (!prefix.empty()) add_basis(prefix, bases);
     if (add_chosen(moving_sums_, choice, prefix, bases))

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kKeptTargets = 32;
 constexpr std::size_t kKeptBytes = std::size_t{1} << 20;
-// A law for y^2 or ln|y| leaves the sign of y open. The nearest solution flatters a poor one, so it
+// A law for y^2, ln|y| or tan(y) leaves open which solution is meant. The nearest solution flatters a poor one, so it
 // must explain the transformed target this well.
 constexpr double kOpenBranch = 0.1;
 
@@ -202,6 +202,7 @@ void TargetScale::nearest_solution(const Chain& chain, const double* f) {
 bool TargetScale::uses_both_branches(const Chain& chain) const {
   return std::any_of(chain.begin(), chain.end(), [](const Link& link) {
     const auto [low, high] = std::minmax_element(link.argument.begin(), link.argument.end());
+    if (link.t->period > 0.0 && *high - *low > 0.5 * link.t->period) return true;
     return !std::isnan(link.t->mirror) && *low < 0.5 * link.t->mirror &&
            0.5 * link.t->mirror < *high;
   });

@@ -161,8 +161,8 @@ void Pool::swap(const Buffer& target, Choice& choice, int passes, const Buffer* 
 
 // The share that two unit columns with correlations a, b to the target and c to each other explain
 // is (a^2 + b^2 - 2 a b c) / (1 - c^2).
-std::vector<std::vector<Choice>> Pool::pairs(const std::vector<Buffer>& targets, Index reach,
-                                             std::size_t count) const {
+std::vector<std::vector<Choice>> Pool::pairs(const std::vector<Buffer>& targets, Index first,
+                                             Index reach, std::size_t count) const {
   const Index n = std::min(reach, size());
   const Index stride = columns_.stride();
   std::vector<std::vector<Choice>> best(targets.size());
@@ -173,8 +173,8 @@ std::vector<std::vector<Choice>> Pool::pairs(const std::vector<Buffer>& targets,
     correlation.push_back(pool.transpose() * Eigen::Map<const Vector>(target.data(), stride));
   Matrix gram;
   Vector scale(n), explained(n);
-  for (Index start = 0; start < n; start += kPairBlock) {
-    const Index width = std::min(kPairBlock, n - start);
+  for (Index start = 0; start < std::min(first, n); start += kPairBlock) {
+    const Index width = std::min(kPairBlock, std::min(first, n) - start);
     gram.noalias() = pool.rightCols(n - start).transpose() * pool.middleCols(start, width);
     for (Index k = 0; k < width; ++k) {
       const Index i = start + k;

@@ -13,7 +13,7 @@ using composition::Tree;
 
 constexpr double kPi = 3.14159265358979323846;
 constexpr int kRates = 9;      // of exponentials, on either side of zero
-constexpr int kShifts = 10;    // outside either end of the range
+constexpr int kShifts = 13;    // outside either end of the range
 constexpr int kLogFrequencies = 48;
 constexpr int kCentres = 9;
 constexpr int kWidths = 5;
@@ -94,7 +94,7 @@ void Parametric::add_argument(const Monomial& monomial, const Extent& extent) {
     if (has("tanh")) add(Shape::tanh, a, 2.0 * rate);
   }
   for (int k = 0; k < kShifts; ++k) {
-    const double away = range * 0.02 * std::pow(2.0, k);
+    const double away = range * 0.002 * std::pow(2.0, k);
     for (const double shift : {away - *low, -away - *high}) {
       if (!extent.logarithms) add(Shape::inverse, a, shift);
       if (has("ln")) add(Shape::ln, a, shift);

@@ -1,6 +1,7 @@
 #include "gsr/recipes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <utility>
 
@@ -61,6 +62,7 @@ class Cook {
       family([&] { trinomials(); });
       family([&] { one_and_products(); });
       family([&] { unary_of_products(); });
+      family([&] { unary_of_two_binomials(); });
       family([&] { nested(); });
     }
     return served(limit);
@@ -68,6 +70,7 @@ class Cook {
 
  private:
   static constexpr std::size_t kMostPowers = 120;
+  static constexpr std::size_t kMostBinomials = 30;
 
   template <typename Add>
   void family(Add add_all) {
@@ -263,6 +266,25 @@ class Cook {
     });
   }
 
+  // sin((x1 - 1) (x2 - 1)) and its like.
+  void unary_of_two_binomials() {
+    std::vector<std::array<const Monomial*, 2>> cheap;
+    each_binomial(3, [&](const Monomial& a, const Monomial& b, int) { cheap.push_back({&a, &b}); });
+    if (cheap.size() > kMostBinomials) cheap.resize(kMostBinomials);
+    for (std::size_t i = 0; i < cheap.size(); ++i)
+      for (std::size_t j = i; j < cheap.size(); ++j)
+        for (const int code : unary_) {
+          if (table_[code].family != Family::trigonometric && table_[code].name != "exp") continue;
+          for (const int signs : {3, 0, 1, 2})
+            add(9, [this, first = cheap[i], second = cheap[j], code, signs] {
+              const Tree a = sum({{first[1], false}, {first[0], (signs & 1) != 0}});
+              const Tree b = sum({{second[1], false}, {second[0], (signs & 2) != 0}});
+              return apply(table_, code, combine(table_, ArgumentType::product,
+                                                 {composition::row(a), composition::row(b)}));
+            });
+        }
+  }
+
   // exp(cos x), sin(sqrt x), tanh(sin x) ...
   void nested() {
     for (const Power& p : laurent_) {
@@ -289,7 +311,7 @@ class Cook {
 
 std::vector<Recipe> atom_recipes(const Table& table, const std::vector<int>& features,
                                  const Reach& reach) {
-  return Cook(table, features, reach).cook(reach.atoms * 2 / 3, reach.deep);
+  return Cook(table, features, reach).cook(reach.atoms / 2, reach.deep);
 }
 
 }  // namespace gsr

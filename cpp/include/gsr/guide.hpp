@@ -13,6 +13,7 @@
 #include "gsr/ols.hpp"
 #include "gsr/parametric.hpp"
 #include "gsr/refine.hpp"
+#include "gsr/sublibraries.hpp"
 #include "gsr/targets.hpp"
 
 namespace gsr {
@@ -25,7 +26,8 @@ class Guide {
   // archive would take are offered to it, good sets of basis functions are kept as individuals.
   double step(Archive& archive);
   bool exhausted() const { return work_.empty() && level_ > kLastLevel; }
-  bool past_first_level() const { return level_ > 0; }
+  // Whether simple candidates have all been looked at.
+  bool simple_done() const { return simple_done_; }
   std::vector<Individual> take_individuals() { return std::move(individuals_); }
   long evaluations() const { return evaluations_; }
 
@@ -65,6 +67,9 @@ class Guide {
   void find_prefactors();
   void plan_level();
   void plan_sublibraries();
+  void plan_scan(Goal& goal);
+  void plan_scan(LogGoal& goal);
+  void plan_moving();
   double build_pools();
   double scan_sums(Goal& goal);
   double scan_sum_pairs();
@@ -81,6 +86,8 @@ class Guide {
 
   Law propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi);
   const LogTarget* log_target(const Basis& psi) const;
+  void propose_set(const Goal& goal, const WholeSet& set);
+  void propose_pairs_beside(Goal& goal);
   void propose_sum(Goal& goal, const ols::Choice& choice);
   void propose_product(LogGoal& goal, const ols::Choice& choice);
   bool propose_as_product(const Law& law, const Basis& plain, const Monomial& prefactor,
@@ -112,6 +119,7 @@ class Guide {
 
   std::deque<std::function<double()>> work_;
   int level_ = 0;
+  bool simple_done_ = false;
   std::vector<Individual> individuals_;
   long evaluations_ = 0;
 };

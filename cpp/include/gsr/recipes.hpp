@@ -12,7 +12,7 @@ struct Recipe {
   int cost;
 };
 
-// Two thirds of the atoms that the reach allows, cheapest first; powers of them are the rest.
+// Half of the atoms that the reach allows, cheapest first; powers of them are the rest.
 std::vector<Recipe> atom_recipes(const Table& table, const std::vector<int>& features,
                                  const Reach& reach);
 
