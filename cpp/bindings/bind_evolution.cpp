@@ -94,6 +94,7 @@ void bind_evolution(py::module_& m) {
           "run", [](Evolution& e, double seconds) { return std::string(name(e.run(seconds))); },
           py::arg("seconds"), py::call_guard<py::gil_scoped_release>())
       .def("front", [](const Evolution& e) { return e.archive().front(); })
+      .def("runners_up", [](const Evolution& e) { return e.archive().runners_up(); })
       .def_property_readonly("generation", &Evolution::generation)
       .def_property_readonly("evaluations", &Evolution::evaluations)
       .def_property_readonly("n_unconverged", &Evolution::n_unconverged)

@@ -1,6 +1,7 @@
 #include "gsr/archive.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace gsr {
 namespace {
@@ -8,11 +9,19 @@ namespace {
 // A gain below this is rounding, not a better law.
 constexpr double kGain = 1e-6;
 
+constexpr std::size_t kRunnersUp = 40;
+constexpr double kBitsPerNode = 1.5;
+
+bool same_terms(const Law& a, const Law& b) {
+  return a.psi == b.psi &&
+         std::is_permutation(a.phi.begin(), a.phi.end(), b.phi.begin(), b.phi.end());
+}
+
 double comparable(const Law& law) { return law.exact ? 0.0 : law.rmse * (1.0 - kGain); }
 
 }  // namespace
 
-bool Archive::would_take(const Law& law) const {
+bool Archive::joins_front(const Law& law) const {
   if (law.exact) {
     const Law* best = best_exact();
     return best == nullptr || law.bits < best->bits;
@@ -22,8 +31,35 @@ bool Archive::would_take(const Law& law) const {
   });
 }
 
+double Archive::length(const Law& law) const {
+  return n_rows_ * std::log2(std::max(law.rmse, 1e-300)) + kBitsPerNode * law.complexity;
+}
+
+bool Archive::joins_runners_up(const Law& law) const {
+  if (n_rows_ == 0.0 || law.exact || best_exact() != nullptr) return false;
+  return runners_up_.size() < kRunnersUp || length(law) < length(runners_up_.back());
+}
+
+bool Archive::would_take(const Law& law) const { return joins_front(law) || joins_runners_up(law); }
+
+void Archive::keep_runner_up(const Law& law) {
+  if (!joins_runners_up(law)) return;
+  const auto same = std::find_if(runners_up_.begin(), runners_up_.end(),
+                                 [&](const Law& other) { return same_terms(law, other); });
+  if (same != runners_up_.end()) {
+    if (same->rmse <= law.rmse) return;
+    runners_up_.erase(same);
+  }
+  const auto place = std::find_if(runners_up_.begin(), runners_up_.end(), [&](const Law& other) {
+    return length(other) > length(law);
+  });
+  runners_up_.insert(place, law);
+  if (runners_up_.size() > kRunnersUp) runners_up_.pop_back();
+}
+
 bool Archive::offer(const Law& law) {
-  if (!would_take(law)) return false;
+  keep_runner_up(law);
+  if (!joins_front(law)) return false;
   front_.erase(std::remove_if(front_.begin(), front_.end(),
                               [&](const Law& other) {
                                 return (law.exact && other.exact) ||

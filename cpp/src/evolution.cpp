@@ -55,7 +55,8 @@ Problem validated(Problem problem) {
 
 Evolution::Evolution(Problem problem)
     : problem_(std::make_unique<const Problem>(validated(std::move(problem)))),
-      pool_(std::clamp(problem_->settings.n_threads, 1, problem_->settings.population_size)) {
+      pool_(std::clamp(problem_->settings.n_threads, 1, problem_->settings.population_size)),
+      archive_(problem_->settings.guided ? problem_->x.n_rows() : 0) {
   const auto threads = static_cast<std::size_t>(pool_.size());
   for (std::size_t i = 0; i < threads; ++i)
     solvers_.push_back(

@@ -19,6 +19,7 @@ constexpr int kBins = 8;
 constexpr int kColumns = 28;  // of an individual made here
 constexpr std::size_t kPartnered = 6;  // psi that may come two at once
 constexpr Index kPrefactorRows = 1000;
+constexpr Index kFrequencyRows = 768;
 constexpr double kAnyBits = 1e9;
 // A logarithmic law becomes a product if its exponents are this near to halves, when exact and when
 // there is noise.
@@ -43,7 +44,8 @@ Index rows_at(int level, int n_features) {
 
 int beam(int level) { return level < 2 ? 3 : 4; }
 int depth(int level) { return level == 0 ? 5 : 6; }
-Index pair_reach(int level) { return level == 0 ? 600 : level == 1 ? 2000 : 5000; }
+// The cheapest columns are paired with four times as many.
+Index pair_reach(int level) { return level == 0 ? 500 : level == 1 ? 1200 : 3000; }
 // Sets of columns are followed this far only for the best goals; the others get a glance.
 constexpr std::size_t kFavoured = 8;
 constexpr Index kPairedWithMoving = 64;
@@ -191,6 +193,11 @@ void Guide::plan_moving() {
   for (Goal& goal : goals_)
     if (goal.partner.size == 0)
       work_.emplace_back([this, &goal] { return scan_parametric_sum(goal); });
+  if (level_ != 1) return;
+  const std::size_t m = std::min<std::size_t>(features_.size(), 3);
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t j = i + 1; j < m; ++j)
+      work_.emplace_back([this, i, j] { return scan_two_frequencies(features_[i], features_[j]); });
 }
 
 Buffer Guide::values_of(const Basis& basis, const Dataset& data, const Table& table) const {
@@ -558,11 +565,11 @@ double Guide::scan_sum_pairs() {
     targets.push_back(std::move(target));
     owners.push_back(&goal);
   }
-  const auto best = sum_pool_->pairs(targets, pair_reach(level_), pair_reach(level_), 4);
+  const auto best = sum_pool_->pairs(targets, pair_reach(level_), 4 * pair_reach(level_), 4);
   for (std::size_t t = 0; t < owners.size(); ++t)
     for (const ols::Choice& pair : best[t]) propose_sum(*owners[t], pair);
   const double n = static_cast<double>(std::min(pair_reach(level_), sum_pool_->size()));
-  return size_of(0.2 * n * n * (static_cast<double>(x_.n_rows()) + 4.0 * static_cast<double>(targets.size())));
+  return size_of(0.4 * n * n * (static_cast<double>(x_.n_rows()) + 4.0 * static_cast<double>(targets.size())));
 }
 
 // ---- products --------------------------------------------------------------------------------
@@ -592,11 +599,11 @@ double Guide::scan_log_pairs() {
     targets.push_back(std::move(target));
     owners.push_back(&goal);
   }
-  const auto best = log_pool_->pairs(targets, pair_reach(level_), pair_reach(level_), 4);
+  const auto best = log_pool_->pairs(targets, pair_reach(level_), 4 * pair_reach(level_), 4);
   for (std::size_t t = 0; t < owners.size(); ++t)
     for (const ols::Choice& pair : best[t]) propose_product(*owners[t], pair);
   const double n = static_cast<double>(std::min(pair_reach(level_), log_pool_->size()));
-  return size_of(0.2 * n * n * (static_cast<double>(x_.n_rows()) + 4.0 * static_cast<double>(targets.size())));
+  return size_of(0.4 * n * n * (static_cast<double>(x_.n_rows()) + 4.0 * static_cast<double>(targets.size())));
 }
 
 void Guide::propose_product(LogGoal& goal, const ols::Choice& choice) {
@@ -710,6 +717,38 @@ double Guide::scan_parametric_logarithm(LogGoal& goal) {
       propose_refined(goal.target.logarithm, bases);
   }
   return size_of(40.0 * static_cast<double>(pool.size() * x_.n_rows())) + 60.0;
+}
+
+// Products of oscillations of two features in y.
+double Guide::scan_two_frequencies(int first, int second) {
+  const Table& table = problem_.table;
+  if (goals_.empty() || table.find("sin") < 0 || table.find("cos") < 0) return 1.0;
+  const Goal* plain = &goals_[0];
+  for (const Goal& goal : goals_)
+    if (goal.prefactor.empty() && goal.partner.size == 0 &&
+        goal.psi.rows[0].transformation == problem_.target_table.identity() && goal.psi.size == 1)
+      plain = &goal;
+  const int cycles = 160;
+  choose_rows(kFrequencyRows);
+  Buffer target = values_of(plain->psi, y_, problem_.target_table);
+  Eigen::Map<Vector> t(target.data(), x_.n_rows());
+  t.array() -= t.mean();
+  const TwoFrequencies found = strongest_product(x_.features[first - 1], x_.features[second - 1],
+                                                 target.data(), x_.n_rows(), cycles);
+  std::vector<Basis> bases;
+  for (const char* of_first : {"cos", "sin"})
+    for (const char* of_second : {"cos", "sin"}) {
+      const auto wave = [&](const char* name, int f, double frequency) {
+        return composition::apply(
+            table, table.find(name),
+            composition::scaled(table, monomial_tree(table, {{f, 1}}), frequency));
+      };
+      add_basis({wave(of_first, first, found.first), wave(of_second, second, found.second)}, bases);
+    }
+  propose_refined(plain->psi, bases);
+  choose_rows(rows_at(level_, problem_.x.n_features()));
+  const double n = static_cast<double>(kFrequencyRows);
+  return size_of(0.3 * 16.0 * cycles * cycles * 8.0 * n);
 }
 
 // First on the rows that were scanned, then on all.

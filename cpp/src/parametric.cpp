@@ -1,5 +1,6 @@
 #include "gsr/parametric.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 
@@ -255,6 +256,48 @@ Tree Parametric::tree(const Item& it) const {
     case Shape::ln_lorentz: return of("ln", quadratic(it.argument, it.first, it.second));
     default: return composition::reciprocal(shifted(it.argument, it.first));
   }
+}
+
+namespace {
+
+struct Waves {
+  Eigen::MatrixXd cosines, sines;  // rows by frequencies
+  double step = 0.0;
+};
+
+Waves waves(const double* x, Index n, int cycles) {
+  const auto [low, high] = std::minmax_element(x, x + n);
+  Waves out;
+  out.step = kPi / (2.0 * std::max(*high - *low, 1e-300));
+  out.cosines.resize(n, 4 * cycles);
+  out.sines.resize(n, 4 * cycles);
+  for (Index k = 0; k < 4 * cycles; ++k) {
+    const double frequency = static_cast<double>(k + 1) * out.step;
+    Buffer argument(static_cast<std::size_t>(n));
+    for (Index i = 0; i < n; ++i) argument[static_cast<std::size_t>(i)] = frequency * x[i];
+    const auto size = static_cast<std::size_t>(n);
+    vector_math::kernels().cos(argument.data(), out.cosines.col(k).data(), size);
+    vector_math::kernels().sin(argument.data(), out.sines.col(k).data(), size);
+  }
+  return out;
+}
+
+}  // namespace
+
+TwoFrequencies strongest_product(const double* x1, const double* x2, const double* target, Index n,
+                                 int cycles) {
+  const Waves a = waves(x1, n, cycles);
+  const Waves b = waves(x2, n, cycles);
+  const Eigen::Map<const Eigen::VectorXd> t(target, n);
+  const Eigen::MatrixXd c = t.asDiagonal() * b.cosines;
+  const Eigen::MatrixXd s = t.asDiagonal() * b.sines;
+  Eigen::MatrixXd power = (a.cosines.transpose() * c).cwiseAbs2();
+  power += (a.cosines.transpose() * s).cwiseAbs2();
+  power += (a.sines.transpose() * c).cwiseAbs2();
+  power += (a.sines.transpose() * s).cwiseAbs2();
+  Index i = 0, j = 0;
+  const double best = power.maxCoeff(&i, &j);
+  return {static_cast<double>(i + 1) * a.step, static_cast<double>(j + 1) * b.step, best};
 }
 
 }  // namespace gsr

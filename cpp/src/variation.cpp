@@ -38,6 +38,46 @@ Row random_row(Random& random, const std::vector<int>& codes, int n_features,
   return row;
 }
 
+constexpr double kWidened = 0.35;    // basis functions that use more than the paper's encoding
+constexpr double kReciprocal = 0.2;  // of their rows
+constexpr double kNegative = 0.3;    // of their operands
+constexpr double kUnit = 0.25;       // of their sums
+constexpr double kComposed = 0.2;    // of their rows
+
+void change_signs(Random& random, const Settings& settings, Row& row) {
+  const bool allowed = row.argument == ArgumentType::sum       ? settings.differences
+                       : row.argument == ArgumentType::product ? settings.division
+                                                               : false;
+  if (!allowed) return;
+  for (std::size_t k = 1; k < row.variables.size(); ++k)
+    if (random.uniform() < kNegative)
+      row.variables[k] = static_cast<std::int16_t>(-row.variables[k]);
+}
+
+// Division, differences, the number 1 and one row inside another, where the settings allow them.
+void widen(Random& random, const std::vector<int>& codes, int n_features, const Settings& settings,
+           Basis& basis) {
+  const int n = basis.size;
+  for (int i = 0; i < n; ++i) {
+    Row& row = basis.rows[static_cast<std::size_t>(i)];
+    change_signs(random, settings, row);
+    if (settings.division && random.uniform() < kReciprocal)
+      row.transformation = static_cast<std::int16_t>(-row.transformation);
+    if (settings.unit && row.argument == ArgumentType::sum && random.uniform() < kUnit)
+      row.variables[1] = random.uniform() < 0.5 || !settings.differences
+                             ? kOne
+                             : static_cast<std::int16_t>(-kOne);
+    if (settings.depth < 2 || basis.size == kMaxRows || random.uniform() >= kComposed) continue;
+    Row inner = random_row(random, codes, n_features, settings);
+    change_signs(random, settings, inner);
+    basis.push(inner);
+    basis.rows[static_cast<std::size_t>(i)].variables[0] =
+        static_cast<std::int16_t>(kOne + basis.size);
+  }
+}
+
+bool is_wide(const Settings& s) { return s.division || s.differences || s.unit || s.depth > 1; }
+
 void inherit(Random& random, const std::vector<Basis>& a, const std::vector<Basis>& b,
              BasisSet& set) {
   const int n_a = static_cast<int>(a.size());
@@ -72,6 +112,8 @@ Basis random_basis(Random& random, const std::vector<int>& codes, int n_features
   Basis basis;
   const int n = random.integer(settings.min_factors, settings.max_factors);
   for (int i = 0; i < n; ++i) basis.push(random_row(random, codes, n_features, settings));
+  if (is_wide(settings) && random.uniform() < kWidened)
+    widen(random, codes, n_features, settings, basis);
   return basis;
 }
 

@@ -13,7 +13,9 @@ from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gsr import _core, options, search, selection, validation
+from gsr import _core, options, search, selection, subset, validation
+from gsr._fitted import Training
+from gsr.criteria import Criterion
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library, Transformation, resolve
@@ -48,6 +50,14 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Seconds after which the best laws so far are kept.
     max_generations : int, optional
         Likewise in generations.
+    max_rows : int, default 2000
+        Rows that the search looks at; laws are confirmed and fitted on all.
+    criterion : str or callable, default "mdl"
+        Which law of the front is chosen when none is exact: ``"mdl"``, ``"bic"``, ``"aicc"``,
+        ``"held_out"`` (leave one out), ``"rmse"``, ``"simplest within 0.1"``, or a function of a
+        `FrontEntry` of which the least is taken.
+    poles : {"avoid", "forbid", "allow"}
+        What to do with laws that are not defined everywhere between the training rows.
     random_state : int, RandomState or None
         The same seed gives the same laws, with any number of threads.
     n_jobs : int or None, default -1
@@ -103,6 +113,9 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         ``interrupted``.
     best_index_ : int
         Where `equation_` is on the front.
+    level_ : str
+        What the chosen law leaves: ``"rounding"`` (it is exact), ``"noise"``, ``"above"`` (it is an
+        approximation) or ``"unknown"`` (too few rows to tell).
     n_generations_, n_evaluations_ : int
         Work done.
     n_unconverged_ : int
@@ -132,6 +145,9 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         solver: str | None = None,
         max_time: float | None = 10.0,
         max_generations: int | None = None,
+        max_rows: int = subset.MAX_ROWS,
+        criterion: Criterion = "mdl",
+        poles: selection.PolePolicy = "avoid",
         random_state: Any = None,
         n_jobs: int | None = -1,
         verbose: bool = False,
@@ -176,6 +192,9 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.solver = solver
         self.max_time = max_time
         self.max_generations = max_generations
+        self.max_rows = max_rows
+        self.criterion = criterion
+        self.poles = poles
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -236,7 +255,14 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         validation.check_library(library, table, self._names, quiet=self.library is None)
         target_library = self._target_library(library, target)
 
-        evolution = _core.Evolution(table, target, library.table, target_library.table, settings)
+        seen = subset.choose(table, target, self.max_rows, settings.seed)
+        data = Training(library, target_library, np.asfortranarray(table[seen]), target[seen])
+        everything = (
+            Training(library, target_library, table, target) if len(seen) < len(target) else None
+        )
+        evolution = _core.Evolution(
+            data.X, data.y, library.table, target_library.table, settings
+        )
         start = time.perf_counter()
         with self._reporter() as report:
             self.status_ = search.run(evolution, self.max_time, report)
@@ -247,13 +273,17 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         def equation(law: Any) -> Equation:
             return Equation.from_data(
-                library, target_library, law.psi, law.beta, law.phi, law.alpha, table, target,
+                library, target_library, law.psi, law.beta, law.phi, law.alpha, data.X, data.y,
                 feature_names=self._names, target_name=self._target_name,
             )  # fmt: skip
 
-        self.front_ = selection.front(evolution.front(), equation)
-        self.best_index_ = selection.best(self.front_, len(target))
-        self.equation_ = self.front_[self.best_index_].equation
+        laws = [*evolution.front(), *evolution.runners_up()]
+        entries = selection.front(laws, equation, data, everything)
+        chosen = entries[selection.best(entries, len(data.y), self.criterion, self.poles)]
+        if everything is not None:
+            chosen = selection.finish(chosen, equation, everything)
+        self.front_, self.best_index_ = selection.pareto(entries, chosen)
+        self.equation_ = chosen.equation
         return self
 
     def _settings(self) -> Any:
@@ -308,6 +338,12 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         from gsr.progress import reporter
 
         return reporter(self.verbose, self.callback)
+
+    @property
+    def level_(self) -> str:
+        """What the chosen law leaves: rounding, noise, or more."""
+        check_is_fitted(self)
+        return self.front_[self.best_index_].level
 
     # ---- using -------------------------------------------------------------------------------
 

@@ -1,17 +1,32 @@
-"""Which law of the front to present."""
+"""Which law of the front to present, and how far to trust it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, partial
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
 
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from gsr import target_scale
+from gsr._fitted import FittedLaw, LawLike, Training, constants, weights
+from gsr._rows import is_constant
+from gsr.criteria import BITS_OF_POLE, Criterion, description_length, ranking
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
+from gsr.poles import Poles, poles
+from gsr.refine import refine
+from gsr.refit import confirm, refit
+from gsr.residuals import Level, leave_one_out, residual_level
+from gsr.rounding import Rounded, rounded
+from gsr.uncertainty import Uncertainty, uncertainty
 
-BITS_PER_NODE = 3.0
+#: Nodes of y = c.
+CONSTANT_LAW = 3
+
+PolePolicy = Literal["avoid", "forbid", "allow"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +42,17 @@ class FrontEntry:
     exact : bool
         Whether the residual is at rounding level and the law short to describe.
     n_constants : int
-        Coefficients.
+        Coefficients, and constants inside arguments.
     bits : float
         Description length of an exact law.
+    make : callable
+        Makes the equation of a law.
+    law : LawLike
+        The law, with its constants.
+    data : Training, optional
+        The rows that it is judged by.
+    held_out : float, optional
+        Error on rows that were held out of the search, on the scale of y.
     """
 
     complexity: int
@@ -37,42 +60,187 @@ class FrontEntry:
     exact: bool
     n_constants: int
     bits: float
-    make: Callable[[], Equation] = field(repr=False)
+    make: Callable[[Any], Equation] = field(repr=False)
+    law: LawLike = field(repr=False)
+    data: Training | None = field(default=None, repr=False)
+    held_out: float | None = None
 
     @cached_property
     def equation(self) -> Equation:
         """The law itself."""
-        return self.make()
+        return self.make(self.law)
+
+    @cached_property
+    def level(self) -> Level:
+        """Where the residual is.
+
+        ``"rounding"``: the law is exact. ``"noise"``: the residuals have no structure that the
+        tests see. ``"above"``: they have, so the law is an approximation. ``"unknown"``: there
+        are too few rows to tell.
+        """
+        if self.data is None:
+            return "rounding" if self.exact else "unknown"
+        return residual_level(self.law, self.data)
+
+    @cached_property
+    def poles(self) -> Poles:
+        """Whether the law is defined and bounded in the box of the training data."""
+        if self.data is None:
+            return Poles("unknown", "there are no training data")
+        return poles(self.law, self.data.library, self.data.target_library, self.data.X)
+
+    @cached_property
+    def uncertainty(self) -> Uncertainty:
+        """Standard errors and intervals of the constants."""
+        return uncertainty(*self._fitted())
+
+    @cached_property
+    def rounded(self) -> Rounded:
+        """The law with constants near simple numbers rounded, where the data agree."""
+        return rounded(*self._fitted())
+
+    @cached_property
+    def rounded_equation(self) -> Equation:
+        """The equation of `rounded`."""
+        return self.make(self.rounded.law)
+
+    @cached_property
+    def left_out(self) -> float:
+        """The error on held-out rows, or leave-one-out (to first order) if there are none."""
+        return self.held_out if self.held_out is not None else leave_one_out(*self._fitted())
+
+    @property
+    def uses_features(self) -> bool:
+        """Whether the law is more than a constant."""
+        if self.data is None:
+            return len(self.law.phi) > 0 and self.complexity > CONSTANT_LAW
+        return not all(is_constant(matrix, self.data.library) for matrix in self.law.phi)
+
+    @property
+    def transformed(self) -> bool:
+        """Whether the target is transformed."""
+        if self.data is None:
+            return False
+        entry = target_scale.TargetScale(self.law, self.data).entry
+        return entry is None or entry.name != "identity"
+
+    def _fitted(self) -> tuple[LawLike, Training]:
+        if self.data is None:
+            raise GSRError("the law was read without its training data")
+        return self.law, self.data
 
     def __getstate__(self) -> dict[str, Any]:
-        # The law is made now: what would make it later holds the training data.
-        return {**self.__dict__, "equation": self.equation, "make": None}
+        # All is made now: what would make it later holds the training data.
+        made: dict[str, Any] = {"equation": self.equation, "level": self.level, "poles": self.poles}
+        if self.data is not None:
+            made |= {"uncertainty": self.uncertainty, "rounded": self.rounded}
+            made |= {"rounded_equation": self.rounded_equation}
+        law = FittedLaw.of(self.law)
+        return {**self.__dict__, **made, "make": None, "data": None, "law": law}
 
     def __str__(self) -> str:
         return f"{self.complexity:4d}  {self.rmse:10.3e}  {self.equation}"
 
 
-def front(laws: Sequence[Any], equation: Callable[[Any], Equation]) -> list[FrontEntry]:
-    """Return the core's laws as front entries, simplest first."""
-    return [
-        FrontEntry(
-            law.complexity,
-            law.rmse,
-            law.exact,
-            len(law.alpha) + len(law.beta) - 1,
-            law.bits,
-            partial(equation, law),
-        )
-        for law in laws
-    ]
+def front(
+    laws: Sequence[LawLike],
+    equation: Callable[[Any], Equation],
+    data: Training | None = None,
+    everything: Training | None = None,
+) -> list[FrontEntry]:
+    """Return the core's laws as front entries, simplest first.
+
+    Parameters
+    ----------
+    laws : sequence
+        Laws of the core.
+    equation : callable
+        Makes the equation of a law.
+    data : Training, optional
+        The rows of the search. Unless there is an exact law, constants are refined on them.
+    everything : Training, optional
+        All rows, if the search has seen only some: exact laws must be exact there too.
+
+    Returns
+    -------
+    list of FrontEntry
+    """
+    if data is None:
+        return [_entry(law, equation, None) for law in laws]
+    # Matrices are narrow: to start threads for them costs more than they save.
+    with threadpool_limits(1):
+        checked = [_confirmed(law, everything) if everything and law.exact else law for law in laws]
+        if not any(law.exact for law in checked):
+            checked = [refine(law, data) for law in checked]
+    return [_entry(law, equation, data) for law in checked]
 
 
-def best(entries: Sequence[FrontEntry], n_rows: int) -> int:
-    """Return the index of the law with the shortest description of law and data together.
+def finish(
+    entry: FrontEntry, equation: Callable[[Any], Equation], everything: Training
+) -> FrontEntry:
+    """Return an entry whose constants are fitted on all rows; an exact one is so already."""
+    if entry.exact:
+        return entry
+    law = refine(refit(entry.law, everything), everything)
+    # A law that has no solution on some row keeps the constants of the rows that it has seen.
+    fitted = law if math.isfinite(law.rmse) else FittedLaw.of(entry.law, rmse=law.rmse)
+    return replace(_entry(fitted, equation, everything), held_out=entry.held_out)
 
-    An exact law needs no bits for the data. Otherwise the residuals take N/2 log2 of the mean
-    square (corrected for the constants as generalised cross-validation does), and each constant
-    1/2 log2 N (the precision that the data gives it).
+
+def _confirmed(law: LawLike, everything: Training) -> FittedLaw:
+    """Return an exact law as it is on all rows; weights may have more digits to gain there."""
+    fitted = refit(law, everything)
+    if fitted.exact or not weights(law):
+        return fitted
+    refined = confirm(FittedLaw.of(refine(fitted, everything), exact=True), everything)
+    return refined if refined.exact else fitted
+
+
+def _entry(law: LawLike, equation: Callable[[Any], Equation], data: Training | None) -> FrontEntry:
+    return FrontEntry(
+        law.complexity,
+        law.rmse,
+        law.exact,
+        len(constants(law)),
+        law.bits,
+        equation,
+        law,
+        data,
+    )
+
+
+# ---- the choice --------------------------------------------------------------------------------
+
+
+def best(
+    entries: Sequence[FrontEntry],
+    n_rows: int,
+    criterion: Criterion = "mdl",
+    poles: PolePolicy = "avoid",
+) -> int:
+    """Return the index of the law to present.
+
+    Parameters
+    ----------
+    entries : sequence of FrontEntry
+        The front, simplest first.
+    n_rows : int
+        Training rows.
+    criterion : str or callable
+        ``"mdl"``: the shortest description of law and data together. ``"bic"``, ``"aicc"``:
+        the information criteria. ``"held_out"``: the least error on held-out rows, or leaving
+        out one row at a time. ``"rmse"``: the least error. ``"simplest within 0.1"``: the
+        simplest law whose error is at most 10 % above the least. A callable takes an entry and
+        returns what is to be least.
+    poles : {"avoid", "forbid", "allow"}
+        What happens to laws with poles or undefined points between the samples, exact laws
+        apart: ``"forbid"`` passes over them, ``"avoid"`` too unless they make the description
+        much shorter (by `BITS_OF_POLE`).
+
+    Returns
+    -------
+    int
+        The exact law of the fewest bits if there is one, unless the criterion is a callable.
     """
     if not entries:
         raise GSRError(
@@ -80,15 +248,34 @@ def best(entries: Sequence[FrontEntry], n_rows: int) -> int:
             "more time"
         )
     exact = [i for i, entry in enumerate(entries) if entry.exact]
-    if exact:
-        return min(exact, key=lambda i: entries[i].bits)
-    return min(range(len(entries)), key=lambda i: _length(entries[i], n_rows))
+    if exact and not callable(criterion):
+        return min(exact, key=lambda i: (entries[i].bits, entries[i].transformed))
+    with threadpool_limits(1):
+        ranked = ranking(entries, n_rows, criterion)
+        return ranked[0] if poles == "allow" else _without_poles(entries, ranked, n_rows, poles)
 
 
-def _length(entry: FrontEntry, n_rows: int) -> float:
-    left = n_rows - entry.n_constants
-    if left <= 0:
-        return math.inf
-    data = n_rows * math.log2(max(entry.rmse, 1e-300) * n_rows / left)
-    constants = 0.5 * math.log2(n_rows) * entry.n_constants
-    return data + BITS_PER_NODE * entry.complexity + constants
+def _without_poles(
+    entries: Sequence[FrontEntry], ranked: Sequence[int], n_rows: int, policy: str
+) -> int:
+    if policy not in ("avoid", "forbid"):
+        raise GSRError(f"poles must be 'avoid', 'forbid' or 'allow', got {policy!r}")
+    defined = (i for i in ranked if entries[i].poles.verdict != "unsafe")
+    chosen = next(defined, ranked[0])
+    if policy == "forbid" or chosen == ranked[0]:
+        return chosen
+    lengths = [description_length(entries[i], n_rows) for i in (ranked[0], chosen)]
+    return ranked[0] if lengths[0] + BITS_OF_POLE < lengths[1] else chosen
+
+
+def pareto(entries: Sequence[FrontEntry], chosen: FrontEntry) -> tuple[list[FrontEntry], int]:
+    """Return the entries that no simpler one beats, with the chosen one, and where that is."""
+    kept: list[FrontEntry] = []
+    for entry in sorted(entries, key=lambda each: (each.complexity, each.rmse)):
+        if not math.isfinite(entry.rmse) or entry.law is chosen.law:
+            continue
+        if not kept or entry.rmse < kept[-1].rmse:
+            kept.append(entry)
+    place = sum(entry.complexity <= chosen.complexity for entry in kept)
+    kept.insert(place, chosen)
+    return kept, place

@@ -9,18 +9,30 @@ namespace gsr {
 
 class Archive {
  public:
+  // With a number of rows, laws that are beaten by a little are kept apart: under noise the truth is
+  // often among them, and what is chosen is decided when the search is over.
+  explicit Archive(Index n_rows = 0) : n_rows_(static_cast<double>(n_rows)) {}
+
   // Keeps the law unless one that is no more complex has no larger error. Of exact laws, whose
   // errors are rounding, the one of the shortest description stays.
   bool offer(const Law& law);
   bool would_take(const Law& law) const;
 
   const std::vector<Law>& front() const { return front_; }  // by complexity, ascending
+  const std::vector<Law>& runners_up() const { return runners_up_; }
   // The exact law, or nullptr.
   const Law* best_exact() const;
   double best_rmse() const;
 
  private:
+  bool joins_front(const Law& law) const;
+  bool joins_runners_up(const Law& law) const;
+  void keep_runner_up(const Law& law);
+  double length(const Law& law) const;
+
+  double n_rows_;
   std::vector<Law> front_;
+  std::vector<Law> runners_up_;  // shortest rough description of law and data first
 };
 
 }  // namespace gsr

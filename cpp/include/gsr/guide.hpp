@@ -82,6 +82,7 @@ class Guide {
   Moving make_moving(const Parametric::Extent& extent, const Columns& free) const;
   bool add_chosen(const Moving& moving, const ols::Choice& choice, const Trees& prefix,
                   std::vector<Basis>& bases) const;
+  double scan_two_frequencies(int first, int second);
   void propose_refined(const Basis& psi, std::vector<Basis> bases);
 
   Law propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi);

@@ -54,4 +54,13 @@ class Parametric {
   std::vector<Item> items_;
 };
 
+// Frequencies of the strongest product of two oscillations, one of each feature, in a target: a scan
+// over a grid of both, up to so many cycles over the ranges.
+struct TwoFrequencies {
+  double first = 0.0, second = 0.0;
+  double power = 0.0;
+};
+TwoFrequencies strongest_product(const double* x1, const double* x2, const double* target, Index n,
+                                 int cycles);
+
 }  // namespace gsr

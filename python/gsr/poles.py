@@ -1,0 +1,196 @@
+"""Whether a law is defined and bounded everywhere in the box of the training data.
+
+The law is evaluated on boxes by interval arithmetic. What must not happen there (a division by 0,
+the logarithm of 0, the root of a negative number) is a *guard*: an interval that must keep away
+from 0. Boxes that leave a guard open are split; points show where a guard is broken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from gsr._fitted import LawLike
+from gsr._guards import Guard, GuardedLaw
+from gsr._intervals import Mask
+from gsr.library import Library
+from gsr.transformation import Array
+
+Verdict = Literal["safe", "unsafe", "unknown"]
+
+#: Boxes looked at before the question is left open.
+BUDGET = 6000
+BATCH = 128
+#: Training rows looked at first.
+SAMPLES = 256
+#: Below this part of the training box a box is a point.
+SMALLEST = 1e-9
+#: A guard this small, relative to its size on the training box, is 0 but for rounding.
+ROUNDING = 1e-12
+TOUCHING = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Poles:
+    """What is known about a law in the box of the training data.
+
+    Parameters
+    ----------
+    verdict : {"safe", "unsafe", "unknown"}
+        ``"safe"`` is guaranteed, up to rounding: defined and bounded in the whole box.
+        ``"unsafe"``: undefined or unbounded at a point. ``"unknown"``: neither was shown, or a
+        transformation of the user's own is in it, or g has no closed inverse.
+    reason : str
+        What goes wrong, or why it is unknown.
+    where : array of shape (d,), optional
+        A point in the box where it goes wrong, to within rounding.
+    """
+
+    verdict: Verdict
+    reason: str = ""
+    where: Array | None = None
+
+
+class Search:
+    """Branch and bound over the box of the training data.
+
+    Parameters
+    ----------
+    law : GuardedLaw
+        The law.
+    X : array of shape (N, d)
+        Training features.
+    """
+
+    def __init__(self, law: GuardedLaw, X: Array) -> None:
+        self.law, self.n_features = law, X.shape[1]
+        used = X[:, [v - 1 for v in law.variables]]
+        self.low, self.high = used.min(axis=0), used.max(axis=0)
+        self.middle = X.mean(axis=0)
+        self.samples = used[np.linspace(0, len(X) - 1, min(len(X), SAMPLES)).astype(int)]
+        root = self._guards(self.low[None], self.high[None])
+        sizes = [float(guard.value.size[0]) for guard in root]
+        self.sizes = [size if np.isfinite(size) else 0.0 for size in sizes]
+        self.signs: list[list[Array | None]] = [[None, None] for _ in root]
+
+    def run(self, budget: int) -> Poles:
+        """Return what could be shown with so many boxes."""
+        found = self.look_at(self.samples)
+        low, high = self.low[None], self.high[None]
+        while found is None and len(low) and budget > 0:
+            budget -= len(low[:BATCH])
+            least, open_ = self._open(low[:BATCH], high[:BATCH])
+            middle = (low[:BATCH] + high[:BATCH]) / 2
+            found = self.look_at(middle) or self._touching(low[:BATCH], high[:BATCH], least)
+            split = self._split(low[:BATCH][open_], high[:BATCH][open_])
+            order = np.argsort(np.repeat(least[open_], 2), kind="stable")
+            low = np.concatenate([split[0][order], low[BATCH:]])
+            high = np.concatenate([split[1][order], high[BATCH:]])
+        if found is not None:
+            return found
+        if len(low):
+            return Poles("unknown", "too many boxes would be needed")
+        return Poles("safe") if self.law.target else Poles("unknown", "g has no closed inverse")
+
+    def look_at(self, points: Array) -> Poles | None:
+        """Return a broken guard, seen at a point or by opposite signs at two of them."""
+        for k, guard in enumerate(self._guards(points, points)):
+            broken = guard.broken(ROUNDING * self.sizes[k])
+            if broken.any():
+                return self._unsafe(guard.reason, points[int(np.argmax(broken))])
+            if guard.sign == 0 and self._changes_sign(k, guard, points):
+                return self._unsafe(guard.reason, self._bisected(k))
+        return None
+
+    def _guards(self, low: Array, high: Array) -> list[Guard]:
+        with np.errstate(all="ignore"):
+            return self.law.guards(low, high, self.n_features)
+
+    def _open(self, low: Array, high: Array) -> tuple[Array, Mask]:
+        """Return how near each box comes to breaking a guard, and whether one is open."""
+        least, open_ = np.full(len(low), np.inf), np.zeros(len(low), bool)
+        for size, guard in zip(self.sizes, self._guards(low, high), strict=True):
+            mine = ~guard.kept(ROUNDING * size)
+            near = np.nan_to_num(guard.value.size / (size or 1.0), nan=np.inf)
+            least = np.where(mine, np.minimum(least, near), least)
+            open_ |= mine
+        return least, open_
+
+    def _split(self, low: Array, high: Array) -> tuple[Array, Array]:
+        if not len(low):
+            return low, high
+        width = (high - low) / np.where(self.high > self.low, self.high - self.low, np.inf)
+        widest = width.argmax(axis=1)[:, None]
+        cut = np.zeros(low.shape, bool)
+        np.put_along_axis(cut, widest, True, axis=1)
+        middle = np.where(cut, (low + high) / 2, np.nan)
+        upper, lower = np.where(cut, middle, high), np.where(cut, middle, low)
+        halves = [np.stack(pair, axis=1) for pair in ((low, lower), (upper, high))]
+        return halves[0].reshape(-1, low.shape[1]), halves[1].reshape(-1, low.shape[1])
+
+    def _touching(self, low: Array, high: Array, least: Array) -> Poles | None:
+        """Return a guard that comes to 0 without a change of sign, as 1/(x1^2 + x2^2) has."""
+        width = (high - low) / np.where(self.high > self.low, self.high - self.low, np.inf)
+        point = (width < SMALLEST).all(axis=1) & (least < TOUCHING)
+        if not point.any():
+            return None
+        at = int(np.argmax(point))
+        guards = self._guards(low[at : at + 1], high[at : at + 1])
+        broken = [
+            guard.reason
+            for size, guard in zip(self.sizes, guards, strict=True)
+            if guard.sign == 0 and guard.value.has_zero[0] and guard.value.size[0] < TOUCHING * size
+        ]
+        return self._unsafe(broken[0], (low[at] + high[at]) / 2) if broken else None
+
+    def _changes_sign(self, k: int, guard: Guard, points: Array) -> bool:
+        for side, certain in enumerate((guard.value.high < 0, guard.value.low > 0)):
+            if self.signs[k][side] is None and certain.any():
+                self.signs[k][side] = points[int(np.argmax(certain))]
+        return None not in [None if p is None else 1 for p in self.signs[k]]
+
+    def _bisected(self, k: int) -> Array:
+        """Return where guard k changes sign between two points."""
+        a, b = self.signs[k]
+        assert a is not None and b is not None
+        for _ in range(60):
+            middle = (a + b) / 2
+            negative = bool(self._guards(middle[None], middle[None])[k].value.high[0] < 0)
+            a, b = (middle, b) if negative else (a, middle)
+        return np.asarray((a + b) / 2)
+
+    def _unsafe(self, reason: str, point: Array) -> Poles:
+        where = self.middle.copy()
+        where[[v - 1 for v in self.law.variables]] = point
+        return Poles("unsafe", reason, where)
+
+
+def poles(
+    law: LawLike, library: Library, target_library: Library, X: Array, budget: int = BUDGET
+) -> Poles:
+    """Check that a law is defined and bounded in the whole box of the training data.
+
+    Parameters
+    ----------
+    law : LawLike
+        The law, or an `Equation`.
+    library, target_library : Library
+        Its mapping tables.
+    X : array of shape (N, d)
+        Training features; the box is from the least to the greatest value of each.
+    budget : int
+        Boxes to look at before the answer is ``"unknown"``.
+
+    Returns
+    -------
+    Poles
+        In a law for ln|y| a logarithm that goes to minus infinity is no pole: there y is 0.
+    """
+    read = GuardedLaw(law, library, target_library)
+    if read.unknown:
+        return Poles("unknown", f"{read.unknown[0]} is a transformation of the user's own")
+    if not read.variables:
+        return Poles("safe")
+    return Search(read, X).run(budget)

@@ -1,0 +1,145 @@
+"""Constants of a law refined on the scale of y.
+
+A fit in the space of g(y) is biased by noise in y. Here the squared error of y = g^-1(f(x)) itself
+is minimised, by Gauss-Newton steps with Levenberg's damping.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gsr._fitted import FittedLaw, LawLike, Training, constants, triangle, weights, with_constants
+from gsr.target_scale import TargetScale
+from gsr.transformation import Array
+
+STEPS = 25
+#: Stop when a step would gain less than this part of the squared error.
+GAIN = 1e-7
+DAMPING = 1e-3
+MOST_DAMPING = 1e8
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Linearised:
+    """A law's squared error on the scale of y around its constants, in QR coordinates.
+
+    Parameters
+    ----------
+    r : array
+        R of [J, y - g^-1(f)]: the Jacobian dy/dc and the residuals.
+    n_rows : int
+        Rows that have a solution.
+    """
+
+    r: Array
+    n_rows: int
+
+    @property
+    def jacobian(self) -> Array:
+        """The Jacobian's part of R."""
+        return self.r[:, :-1]
+
+    @property
+    def residual(self) -> Array:
+        """The residuals in the same coordinates; their norm is that of the residuals."""
+        return self.r[:, -1]
+
+    def step(self, damping: float, free: Mask) -> Array:
+        """Return the damped Gauss-Newton step; constants that are not free stay."""
+        columns = self.jacobian[:, free]
+        norms = np.linalg.norm(columns, axis=0)
+        norms = np.where(norms > 0, norms, 1.0)
+        size = columns.shape[1]
+        matrix = np.vstack([columns / norms, math.sqrt(damping) * np.eye(size)])
+        target = np.concatenate([self.residual, np.zeros(size)])
+        step = np.zeros(len(free))
+        step[free] = np.linalg.lstsq(matrix, target, rcond=1e-14)[0] / norms
+        return step
+
+    def gain(self, free: Mask) -> float:
+        """Return the part of the squared error that a full step would remove, were g linear."""
+        total = float(self.residual @ self.residual)
+        left = self.residual - self.jacobian @ self.step(0.0, free)
+        return (total - float(left @ left)) / total if total > 0 else 0.0
+
+
+def linearise(law: LawLike, data: Training) -> Linearised:
+    """Return the law around its constants; rows without a solution are left out."""
+    scale = TargetScale(law, data)
+    n_rows = 0
+
+    def blocks() -> Iterator[Array]:
+        nonlocal n_rows
+        for X, y in data.blocks():
+            solution = scale.solve(X, y)
+            solved = np.isfinite(solution)
+            n_rows += int(solved.sum())
+            slopes = scale.jacobian(X[solved], solution[solved])
+            yield np.column_stack([slopes, (y - solution)[solved]])
+
+    r = triangle(blocks())
+    return Linearised(np.where(np.isfinite(r), r, 0.0), n_rows)
+
+
+def squared_error(law: LawLike, data: Training, solved: int) -> float:
+    """Return the sum of squares on the scale of y; infinite with fewer than `solved` solutions."""
+    scale = TargetScale(law, data)
+    total, count = 0.0, 0
+    for X, y in data.blocks():
+        residual = y - scale.solve(X, y)
+        fine = np.isfinite(residual)
+        count += int(fine.sum())
+        total += float((residual[fine] ** 2).sum())
+    return total if count >= solved else math.inf
+
+
+def refine(law: LawLike, data: Training, free: Mask | None = None) -> FittedLaw:
+    """Minimise a law's error on the scale of y.
+
+    Parameters
+    ----------
+    law : LawLike
+        The law; its error need not be that of these rows.
+    data : Training
+        The rows.
+    free : array of bool, optional
+        Which of its `constants` may move; all unless given.
+
+    Returns
+    -------
+    FittedLaw
+        With the least error found. The constants are those of `law` if no step lowers it, and
+        steps that leave a row without a solution are not taken.
+    """
+    best = FittedLaw.of(law)
+    values = constants(law)
+    free = np.ones(len(values), bool) if free is None else np.asarray(free, dtype=bool)
+    around = linearise(best, data)
+    error = squared_error(best, data, around.n_rows)
+    damping = 0.0 if _is_linear(best, data) else DAMPING
+    for _ in range(STEPS if free.any() and around.n_rows > 0 else 0):
+        if around.gain(free) < GAIN or damping > MOST_DAMPING:
+            break
+        moved = with_constants(best, values + around.step(damping, free))
+        new = squared_error(moved, data, around.n_rows)
+        if not new < error:
+            damping = max(10.0 * damping, DAMPING)
+            continue
+        best, error, damping = moved, new, damping / 10.0
+        values = constants(best)
+        around = linearise(best, data)
+    complete = around.n_rows == len(data.y)
+    return FittedLaw.of(best, rmse=math.sqrt(error / len(data.y)) if complete else math.inf)
+
+
+def _is_linear(law: LawLike, data: Training) -> bool:
+    """Tell whether the law is y = f(x) without weights, so that one full step is the minimum."""
+    entry = TargetScale(law, data).entry
+    return entry is not None and entry.name == "identity" and not weights(law)

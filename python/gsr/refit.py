@@ -1,0 +1,156 @@
+"""Coefficients of a law on all rows, and whether it is exact there too."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from gsr._fitted import FittedLaw, LawLike, Training, constants, triangle, weight_slopes, weights
+from gsr.target_scale import TargetScale, rmse
+from gsr.transformation import Array
+
+#: The core's rules for a residual at rounding level (cpp/src/fitness.cpp, cpp/src/reduced.cpp).
+ROUNDINGS = 16.0
+CANCELLATION = 30.0
+EXACT_ON_TARGET = 1e-6
+#: Below this relative error the rounding of a long QR decomposition shows.
+NEAR_ROUNDING = 1e-9
+
+
+def refit(law: LawLike, data: Training) -> FittedLaw:
+    """Fit alpha and beta by least squares in the space of g(y) on all rows, in blocks.
+
+    A QR decomposition is accumulated over the blocks, so that a law that is exact stays exact to
+    rounding. The law's own coefficients stay where they are as good.
+
+    Parameters
+    ----------
+    law : LawLike
+        A law found on some of the rows.
+    data : Training
+        All rows.
+
+    Returns
+    -------
+    FittedLaw
+        With the error on all rows; `exact` if it was exact and still is, weights inside arguments
+        being as they were.
+    """
+    r = triangle(_columns(law, data))
+    if not np.isfinite(r).all():
+        return FittedLaw.of(law, rmse=math.inf, transformed_error=math.inf, exact=False)
+    alpha, beta = _solve(r, len(law.phi))
+    # The costliest psi, which stands first, may have no part in it on these rows.
+    beta = beta if abs(beta[0]) > 1e-12 * np.abs(beta).max() else np.asarray(law.beta, dtype=float)
+    fitted = FittedLaw.of(law, alpha=alpha / beta[0], beta=beta / beta[0])
+    if _transformed(fitted, r) < NEAR_ROUNDING:
+        fitted = _corrected(fitted, data, r)
+    candidates = [fitted, FittedLaw.of(law)]
+    best = min(candidates, key=lambda candidate: _residual(candidate, data))
+    return confirm(FittedLaw.of(best, transformed_error=_transformed(best, r)), data)
+
+
+def confirm(law: FittedLaw, data: Training) -> FittedLaw:
+    """Return the law with its error on the scale of y, exact only if it is so on these rows."""
+    error = rmse(law, data)
+    exact = law.exact and error < EXACT_ON_TARGET * float(np.std(data.y))
+    exact = exact and rounding_ratio(law, data) <= ROUNDINGS
+    return FittedLaw.of(law, rmse=error, exact=exact)
+
+
+def rounding_ratio(law: LawLike, data: Training) -> float:
+    """Return the residual of g(y) = f(x) in units of what rounding can do (docs/method.md, 4.4)."""
+    k, p = len(law.phi), len(law.psi)
+    squares = np.zeros(1 + k + 2 * p + len(weights(law)))
+    scale = TargetScale(law, data)
+    for X, y in data.blocks():
+        parts = _parts(scale, X, y)
+        with np.errstate(all="ignore"):
+            squares += (parts**2).sum(axis=0)
+    norms = np.sqrt(squares)
+    target = float(np.abs(scale.beta) @ (norms[1 + k : 1 + k + p] + norms[1 + k + p :][:p]))
+    terms = float(np.abs(scale.alpha) @ norms[1 : 1 + k])
+    inside = float(np.abs(constants(law)[k + p - 1 :]) @ norms[1 + k + 2 * p :])
+    size = target + min(terms + inside, CANCELLATION * target)
+    ratio = norms[0] / (np.finfo(float).eps * size) if size > 0 else math.inf
+    return float(ratio) if math.isfinite(ratio) else math.inf
+
+
+def _parts(scale: TargetScale, X: Array, y: Array) -> Array:
+    """Return the residual, phi, psi, y psi' and the slopes by the weights, in columns."""
+    law, data = scale.law, scale.data
+    phi, psi = data.features(law, X), data.targets(law, y)
+    residual = phi @ scale.alpha - psi @ scale.beta
+    slopes = [TargetScale(_alone(law, j), data).slope(y) * y for j in range(psi.shape[1])]
+    return np.column_stack([residual, phi, psi, *slopes, weight_slopes(law, data, X, y)])
+
+
+def _alone(law: LawLike, j: int) -> FittedLaw:
+    return FittedLaw.of(law, psi=(law.psi[j],), beta=np.ones(1))
+
+
+def _columns(law: LawLike, data: Training) -> Iterator[Array]:
+    """Yield [1, phi, psi] in blocks."""
+    for X, y in data.blocks():
+        ones = np.ones((len(y), 1))
+        yield np.hstack([ones, data.features(law, X), data.targets(law, y)])
+
+
+def _solve(r: Array, k: int) -> tuple[Array, Array]:
+    """Minimise ||phi alpha - psi beta|| with the centred psi beta of norm 1, in QR coordinates."""
+    phi, psi = r[:, 1 : 1 + k], r[:, 1 + k :]
+    beta = np.ones(1)
+    if psi.shape[1] > 1:
+        # The first coordinate belongs to the constant.
+        whitening = np.linalg.qr(psi[1:], mode="r")
+        left = psi - phi @ _least_squares(phi, psi)
+        _, _, directions = np.linalg.svd(left @ np.linalg.pinv(whitening))
+        beta = np.linalg.pinv(whitening) @ directions[-1]
+    return _least_squares(phi, psi @ beta), beta
+
+
+def _corrected(law: FittedLaw, data: Training, r: Array) -> FittedLaw:
+    """Return the coefficients after one step of iterative refinement, R^T R d = C^T residual."""
+    k, p = len(law.phi), len(law.psi) - 1
+    columns = np.hstack([r[:, 1 : 1 + k], -r[:, 2 + k :]])
+    norms = _norms(columns)
+    pulled = np.zeros(k + p)
+    for X, y in data.blocks():
+        phi, psi = data.features(law, X), data.targets(law, y)
+        pulled += np.hstack([phi, -psi[:, 1:]]).T @ (psi @ law.beta - phi @ law.alpha)
+    inverse = np.linalg.pinv(columns / norms, rcond=1e-14)
+    step = inverse @ (inverse.T @ (pulled / norms)) / norms
+    moved = np.concatenate([law.alpha, law.beta[1:]]) + step
+    return FittedLaw.of(law, alpha=moved[:k], beta=np.concatenate([[1.0], moved[k:]]))
+
+
+def _residual(law: LawLike, data: Training) -> float:
+    """Return the norm of f(x) - g(y), relative to that of g(y)."""
+    scale = TargetScale(law, data)
+    left = size = 0.0
+    for X, y in data.blocks():
+        target = scale.g(y)
+        left += float(((scale.f(X) - target) ** 2).sum())
+        size += float((target**2).sum())
+    return math.sqrt(left / size) if size > 0 and math.isfinite(left) else math.inf
+
+
+def _least_squares(columns: Array, target: Array) -> Array:
+    norms = _norms(columns)
+    found = np.asarray(np.linalg.lstsq(columns / norms, target, rcond=1e-14)[0], dtype=float)
+    return (found.T / norms).T
+
+
+def _norms(columns: Array) -> Array:
+    norms = np.sqrt((columns**2).sum(axis=0))
+    return np.where(norms > 0, norms, 1.0)
+
+
+def _transformed(law: FittedLaw, r: Array) -> float:
+    k = len(law.phi)
+    target = r[:, 1 + k :] @ law.beta
+    spread = float(np.linalg.norm(target[1:]))
+    left = float(np.linalg.norm(r[:, 1 : 1 + k] @ law.alpha - target))
+    return left / spread if spread > 0 else math.inf

@@ -1,0 +1,148 @@
+"""Constants refined on the scale of y."""
+
+import numpy as np
+import pytest
+from scipy.optimize import least_squares
+
+from gsr._fitted import FittedLaw, constants, with_constants
+from gsr.refine import linearise, refine
+from gsr.refit import refit
+from gsr.target_scale import TargetScale, rmse
+from test_refit import LIBRARY, ONE, law, training
+
+
+def noisy_exponential(n=200, noise=0.1, seed=0):
+    """exp(y) = 1 + 2 x, with noise in y, which biases a fit of exp(y)."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0, 20, (n, 1))
+    y = np.log(1 + 2 * X[:, 0]) + noise * rng.standard_normal(n)
+    return law([ONE, [[1, 0, 1]]], [1.0, 2.0], [[[10]]], exact=False), training(X, y)
+
+
+def scipy_minimum(found, data):
+    def residuals(values):
+        moved = with_constants(found, values)
+        return data.y - TargetScale(moved, data).solve(data.X, data.y)
+
+    return least_squares(residuals, constants(found), xtol=1e-14, ftol=1e-14, gtol=1e-14)
+
+
+def test_finds_the_minimum_on_the_scale_of_y():
+    found, data = noisy_exponential()
+    start = refit(found, data)
+    best = refine(start, data)
+    other = scipy_minimum(start, data)
+    assert best.rmse < start.rmse
+    assert best.rmse == pytest.approx(np.sqrt(2 * other.cost / len(data.y)), rel=1e-6)
+    np.testing.assert_allclose(best.alpha, other.x, rtol=1e-3)
+
+
+def test_removes_the_bias_of_the_transformed_fit():
+    biased, refined = [], []
+    for seed in range(20):
+        found, data = noisy_exponential(noise=0.3, seed=seed)
+        start = refit(found, data)
+        biased.append(start.alpha[1])
+        refined.append(refine(start, data).alpha[1])
+    assert abs(np.mean(biased) - 2) > 0.05
+    assert abs(np.mean(refined) - 2) < 0.03
+
+
+def test_never_makes_a_law_worse():
+    found, data = noisy_exponential()
+    best = refine(found, data)
+    again = refine(best, data)
+    assert again.rmse <= best.rmse
+    assert best.rmse == pytest.approx(rmse(best, data))
+
+
+def test_frequencies_are_refined():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 5, (300, 1))
+    y = 2 * np.sin(9.8 * X[:, 0]) + 0.01 * rng.standard_normal(300)
+    found = law([[[7, 3, 1, 9.75]]], [1.5], exact=False)
+    best = refine(found, training(X, y))
+    assert best.phi[0][0][3] == pytest.approx(9.8, abs=1e-3)
+    assert best.alpha[0] == pytest.approx(2, abs=0.01)
+
+
+def test_weights_of_the_target_are_refined():
+    """exp(w y) = x."""
+    X = np.linspace(1, 4, 50)[:, None]
+    found = law([[[1, 0, 1]]], [1.0], [[[10, 3, 1, 1.9]]], exact=False)
+    best = refine(found, training(X, np.log(X[:, 0]) / 2))
+    assert best.psi[0][0][3] == pytest.approx(2.0, rel=1e-6)
+    assert best.rmse < 1e-7
+
+
+def test_jacobian_is_the_derivative():
+    X = np.random.default_rng(3).uniform(0, 2, (40, 2))
+    y = 4 + np.sqrt(30 * np.exp(X[:, 1]) + 2 * np.cos(1.5 * X[:, 0]))
+    phi = [[[10, 0, 2]], [[6, 3, 1, 1.5]], ONE]
+    found = law(phi, [30, 2, -16], [[[3]], [[1]]], [1, -8])
+    data = training(X, y)
+    slopes = TargetScale(found, data).jacobian(X, y)
+    for j, value in enumerate(constants(found)):
+        step = np.zeros(5)
+        step[j] = 1e-5 * abs(value)
+        up, down = (
+            TargetScale(with_constants(found, constants(found) + s * step), data).solve(X, y)
+            for s in (1, -1)
+        )
+        np.testing.assert_allclose(slopes[:, j], (up - down) / (2 * step[j]), rtol=1e-5, atol=1e-8)
+
+
+def test_solutions_without_closed_inverse():
+    """y^3 + y has no closed inverse here; Newton's method finds it."""
+    y = np.linspace(-2, 3, 60)
+    X = (y**3 + y)[:, None]
+    found = law([[[1, 0, 1]]], [1.0], [[[4]], [[1]]], [1.0, 1.0])
+    solved = TargetScale(found, training(X, y)).solve(X, y + 0.3)
+    np.testing.assert_allclose(solved, y, atol=1e-9)
+
+
+def test_the_nearest_of_several_solutions():
+    X = np.linspace(0.1, 3, 30)[:, None]
+    y = np.where(np.arange(30) % 2, 1, -1) * np.sqrt(X[:, 0])
+    squares = law([[[1, 0, 1]]], [1.0], [[[3]]])
+    np.testing.assert_allclose(TargetScale(squares, training(X, y)).solve(X, y), y)
+    turns = law([[[7, 0, 1]]], [1.0], [[[7]]])
+    np.testing.assert_allclose(
+        TargetScale(turns, training(X, y)).solve(X, X[:, 0] + 20), X[:, 0] + 6 * np.pi, atol=np.pi
+    )
+
+
+def test_rows_without_a_solution_do_not_stop_it():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-0.2, 4, (200, 1))
+    y = np.sqrt(np.abs(X[:, 0])) + 0.05 * rng.standard_normal(200)
+    found = law([[[1, 0, 1]], ONE], [1.3, 0.0001], [[[3]]], exact=False)
+    data = training(X, y)
+    lost = int((X[:, 0] < -0.0001 / 1.3).sum())
+    assert lost > 0
+    assert linearise(found, data).n_rows == len(y) - lost
+    best = refine(found, data)
+    assert np.isfinite(constants(best)).all()
+    assert best.alpha[0] == pytest.approx(1.0, abs=0.2)
+
+
+def test_fixed_constants_stay():
+    found, data = noisy_exponential()
+    best = refine(found, data, free=[False, True])
+    assert best.alpha[0] == 1.0
+    assert best.alpha[1] != 2.0
+
+
+def test_blocks_do_not_change_the_result(monkeypatch):
+    found, data = noisy_exponential()
+    whole = refine(found, data)
+    monkeypatch.setattr(type(data).blocks, "__defaults__", (32,))
+    np.testing.assert_allclose(refine(found, data).alpha, whole.alpha, rtol=1e-3)
+
+
+def test_attributes_are_those_of_a_law():
+    found, data = noisy_exponential()
+    best = refine(found, data)
+    assert isinstance(best, FittedLaw)
+    assert (best.complexity, best.bits) == (found.complexity, found.bits)
+    assert LIBRARY is data.library
