@@ -94,24 +94,28 @@ IndividualSolver::IndividualSolver(const Problem& problem, std::size_t max_bytes
   prediction_ = ones_;
 }
 
-double IndividualSolver::solve(double bound, double bits_limit) {
+double IndividualSolver::solve(double bound, double bits_limit, bool chosen) {
   has_law_ = false;
   if (phi_.size() == 0 || psi_.size() == 0) return std::numeric_limits<double>::infinity();
   if (problem_.settings.solver == SolverKind::printed) return solve_printed();
 
-  reduce();
+  const bool weighted = weighted_ && psi_.size() == 1;
+  weighted ? reduce_weighted() : reduce();
   if (reduced_.n_targets() == 0) return std::numeric_limits<double>::infinity();
   take_all_columns();
   fit_.solve(reduced_, subset_);
-  if (is_exact()) {
+  if (!weighted && is_exact()) {
     settle_exact();
     // Ranked by its description, far below what any other individual reaches.
     if (law_.exact && law_.bits <= bits_limit) return 1e-18 * law_.bits;
+    take_all_columns();
   } else if (fit_.error() >= bound) {
     return fit_.error();
   }
-  const admm::Info info = lasso_.select(reduced_, problem_.settings.admm, subset_);
-  n_unconverged_ += info.status != admm::Status::converged;
+  if (!chosen) {
+    const admm::Info info = lasso_.select(reduced_, problem_.settings.admm, subset_);
+    n_unconverged_ += info.status != admm::Status::converged;
+  }
   fit_.solve(reduced_, subset_);
   // Many terms reach rounding level by accident; they rank with the others, above all laws.
   return std::max(error_on_both_scales(score_subset()) / freedom(), kInexact);
@@ -153,6 +157,24 @@ void IndividualSolver::reduce() {
   for (const int j : order_) reduced_.push_column(phi_.values(j), j);
   for (int k = 0; k < psi_.size(); ++k)
     reduced_.push_target(psi_.values(k), scale_.rounding_norm(psi_.basis(k)));
+  reduced_.finish();
+}
+
+void IndividualSolver::reduce_weighted() {
+  const Buffer weights = scale_.weights(psi_.basis(0));
+  if (weighted_columns_.n_columns() == 0)
+    weighted_columns_.resize(problem_.x.n_rows(), phi_.capacity() + 2);
+  const auto weigh_column = [&](const double* values, Index to) {
+    double* out = weighted_columns_[to];
+    for (std::size_t i = 0; i < weights.size(); ++i) out[i] = weights[i] * values[i];
+    return out;
+  };
+  reduced_.reset(problem_.x.n_rows(), phi_.capacity() + 1, psi_.capacity());
+  reduced_.push_column(weigh_column(ones_.data(), 0), -1);
+  order_by_cost();
+  for (const int j : order_) reduced_.push_column(weigh_column(phi_.values(j), j + 1), j);
+  reduced_.push_target(weigh_column(psi_.values(0), phi_.capacity() + 1),
+                       scale_.rounding_norm(psi_.basis(0)));
   reduced_.finish();
 }
 

@@ -20,6 +20,7 @@ constexpr int kColumns = 28;  // of an individual made here
 constexpr std::size_t kPartnered = 6;  // psi that may come two at once
 constexpr Index kPrefactorRows = 1000;
 constexpr Index kFrequencyRows = 768;
+constexpr Index kWeightedRows = 600;
 constexpr double kAnyBits = 1e9;
 // A logarithmic law becomes a product if its exponents are this near to halves, when exact and when
 // there is noise.
@@ -88,6 +89,12 @@ double explained_by_bins(const double* x, const double* y, Index n) {
   return between;
 }
 
+Columns weighed(Columns columns, const Buffer& weights) {
+  for (Index j = 0; j < columns.n_columns(); ++j)
+    for (std::size_t i = 0; i < weights.size(); ++i) columns[j][i] *= weights[i];
+  return columns;
+}
+
 // The half-integer that an exponent stands for, in halves; false if it stands for none.
 bool snapped(double exponent, double tolerance, int& halves) {
   halves = static_cast<int>(std::lround(2.0 * exponent));
@@ -100,25 +107,21 @@ Guide::Guide(const Problem& problem, std::size_t max_bytes)
     : problem_(problem), settings_(problem.settings), solver_(problem, max_bytes, kColumns, 2) {
   choose_rows(problem.x.n_rows());
   rank_features();
-  plan_level();
+  plan_stage();
 }
 
 double Guide::step(Archive& archive) {
   archive_ = &archive;
-  if (work_.empty() && level_ < kLastLevel) {
-    ++level_;
-    plan_level();
+  if (work_.empty() && stage_ < kStages.size() && ++stage_ < kStages.size()) {
+    plan_stage();
   }
-  if (work_.empty()) {
-    level_ = kLastLevel + 1;
-    return 1e18;
-  }
+  if (work_.empty()) return 1e18;
   const std::function<double()> task = std::move(work_.front());
   work_.pop_front();
   const auto t0 = std::chrono::steady_clock::now();
   const double cost = std::max(1.0, task());
   if (std::getenv("GSR_TRACE"))
-    std::fprintf(stderr, "level %d step cost %.1f time %.3f ms\n", level_, cost,
+    std::fprintf(stderr, "level %d.%d step cost %.1f time %.3f ms\n", level_, static_cast<int>(kStages[stage_].look), cost,
                  1e3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - t0).count());
   return cost;
 }
@@ -150,10 +153,21 @@ void Guide::rank_features() {
   features_.resize(kMostFeatures);
 }
 
-// What is likely and cheap first: plain goals, pairs, then goals that few laws need.
-void Guide::plan_level() {
-  choose_rows(rows_at(level_, problem_.x.n_features()));
+void Guide::plan_stage() {
+  const Stage& stage = kStages[stage_];
+  level_ = stage.level;
+  const bool weighted = stage.look == Look::weighted;
+  solver_.weigh(weighted);
+  choose_rows(weighted ? kWeightedRows : rows_at(level_, problem_.x.n_features()));
   make_goals();
+  if (weighted) weigh_goals();
+  if (stage.look == Look::plain) plan_plain();
+  if (weighted) plan_weighted();
+  if (stage.look == Look::moving && settings_.constants) plan_moving();
+}
+
+// What is likely and cheap first: plain goals, pairs, then goals that few laws need.
+void Guide::plan_plain() {
   if (level_ == 0) plan_sublibraries();
   work_.emplace_back([this] { return build_pools(); });
   const auto unusual_sum = [](const Goal& goal) { return goal.partner.size > 0; };
@@ -172,7 +186,16 @@ void Guide::plan_level() {
     if (unusual_sum(goal)) plan_scan(goal);
   for (LogGoal& goal : log_goals_)
     if (unusual_log(goal)) plan_scan(goal);
-  if (settings_.constants && level_ < kLastLevel) plan_moving();
+}
+
+void Guide::plan_weighted() {
+  work_.emplace_back([this] { return build_pools(); });
+  for (std::size_t k = 0; k < std::max(goals_.size(), log_goals_.size()); ++k) {
+    if (k < goals_.size() && goals_[k].partner.size == 0)
+      work_.emplace_back([this, k] { return scan_weighted_sums(goals_[k]); });
+    if (k < log_goals_.size() && log_goals_[k].prefactor.empty())
+      work_.emplace_back([this, k] { return scan_weighted_logarithms(log_goals_[k]); });
+  }
 }
 
 void Guide::plan_scan(Goal& goal) {
@@ -184,6 +207,7 @@ void Guide::plan_scan(LogGoal& goal) {
 }
 
 void Guide::plan_moving() {
+  work_.emplace_back([this] { return build_pools(); });
   work_.emplace_back([this] { return build_moving_sums(); });
   work_.emplace_back([this] { return build_moving_logarithms(); });
   std::size_t n = 0;
@@ -213,7 +237,7 @@ void Guide::make_goals() {
   goals_.clear();
   log_goals_.clear();
   for (const LogTarget& target : log_targets(problem_.target_table, settings_)) {
-    LogGoal goal{target, values_of(target.logarithm, y_, problem_.target_table), 1.0, {}, 0.0};
+    LogGoal goal{target, values_of(target.logarithm, y_, problem_.target_table), 1.0, {}, 0.0, {}};
     if (goal.values.empty()) continue;
     for (const LogGoal& old : log_before)
       if (old.target.logarithm == target.logarithm && old.prefactor.empty())
@@ -228,7 +252,7 @@ void Guide::make_goals() {
   for (const Basis& psi : sum_targets(problem_.target_table, settings_)) {
     const Buffer values = values_of(psi, y_, problem_.target_table);
     if (values.empty()) continue;
-    goals_.push_back({psi, {}, values, 1.0, {}, {}});
+    goals_.push_back({psi, {}, values, 1.0, {}, {}, {}});
   }
   add_prefactor_goals();
   add_partner_goals();
@@ -241,6 +265,16 @@ void Guide::make_goals() {
   std::stable_sort(log_goals_.begin(), log_goals_.end(), by_promise);
 }
 
+void Guide::weigh_goals() {
+  TargetScale scale(y_, problem_.target_table);
+  for (Goal& goal : goals_) {
+    goal.weights = scale.weights(goal.psi);
+    const Buffer prefactor = goal.prefactor.empty() ? Buffer() : monomial_values(goal.prefactor);
+    for (std::size_t i = 0; i < prefactor.size(); ++i) goal.weights[i] *= std::abs(prefactor[i]);
+  }
+  for (LogGoal& goal : log_goals_) goal.weights = scale.weights(goal.target.logarithm);
+}
+
 // y, 1/y and y^2 are divided by p, 1/p and p^2.
 void Guide::add_prefactor_goals() {
   const std::size_t n_plain = std::min<std::size_t>(goals_.size(), 3);
@@ -250,7 +284,7 @@ void Guide::add_prefactor_goals() {
       for (auto& [f, p] : scaled) p *= k == 0 ? 1 : k == 1 ? -1 : 2;
       const Buffer divisor = monomial_values(scaled);
       if (divisor.empty()) continue;
-      Goal goal{goals_[k].psi, scaled, goals_[k].values, 1.0, {}, {}};
+      Goal goal{goals_[k].psi, scaled, goals_[k].values, 1.0, {}, {}, {}};
       for (Index i = 0; i < x_.n_rows(); ++i)
         goal.values[static_cast<std::size_t>(i)] /= divisor[static_cast<std::size_t>(i)];
       goals_.push_back(std::move(goal));
@@ -284,7 +318,7 @@ void Guide::add_shifted_log_goals() {
     const Buffer divisor = monomial_values(prefactor);
     if (divisor.empty()) continue;
     for (const double shift : {-1.0, 1.0}) {
-      LogGoal goal{log_goals_[0].target, divisor, 1.0, prefactor, shift};
+      LogGoal goal{log_goals_[0].target, divisor, 1.0, prefactor, shift, {}};
       bool finite = true;
       for (Index i = 0; i < x_.n_rows(); ++i) {
         double& v = goal.values[static_cast<std::size_t>(i)];
@@ -393,14 +427,14 @@ const LogTarget* Guide::log_target(const Basis& psi) const {
 }
 
 // A law for a logarithm is tried as a product too, which says the same better.
-Law Guide::propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi) {
+Law Guide::propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi, bool whole) {
   ++evaluations_;
   solver_.phi().clear();
   solver_.psi().clear();
   for (const Basis& basis : psi) solver_.psi().add(basis);
   for (const Basis& basis : phi) solver_.phi().add(basis);
   Individual individual;
-  individual.fitness = solver_.solve(std::numeric_limits<double>::infinity(), kAnyBits);
+  individual.fitness = solver_.solve(std::numeric_limits<double>::infinity(), kAnyBits, !whole);
   if (!std::isfinite(individual.fitness)) return {};
   Law fitted = solver_.fitted_law();
   std::vector<Law> laws;
@@ -452,7 +486,7 @@ void Guide::propose_set(const Goal& goal, const WholeSet& set) {
     factors.insert(factors.end(), prefix.begin(), prefix.end());
     add_basis(factors, bases);
   }
-  if (!bases.empty()) propose({goal.psi}, bases);
+  if (!bases.empty()) propose({goal.psi}, bases, true);
 }
 
 // ---- scanning --------------------------------------------------------------------------------
@@ -553,6 +587,39 @@ void Guide::propose_sum(Goal& goal, const ols::Choice& choice) {
   std::vector<Basis> psi{goal.psi};
   if (goal.partner.size > 0) psi.push_back(goal.partner);
   propose(psi, bases);
+}
+
+// The same with weighted rows, which takes a pool of its own.
+double Guide::scan_weighted_sums(Goal& goal) {
+  Columns ones(x_.n_rows(), 1);
+  std::fill_n(ones[0], x_.n_rows(), 1.0);
+  ols::Pool pool(weighed(candidates_->values(candidates_->terms()), goal.weights),
+                 weighed(ones, goal.weights));
+  Buffer target, weighted_target = goal.values;
+  for (std::size_t i = 0; i < weighted_target.size(); ++i) weighted_target[i] *= goal.weights[i];
+  if (pool.prepare(weighted_target.data(), target) == 0.0) return 1.0;
+  std::vector<ols::Choice> choices = pool.forward(target, depth(level_), beam(level_));
+  for (ols::Choice& choice : choices)
+    if (choice.columns.size() > 1) pool.swap(target, choice, 1);
+  const Index first = std::min<Index>(pool.size(), 300);
+  for (const auto& pairs : pool.pairs({target}, first, pair_reach(level_), 6))
+    choices.insert(choices.end(), pairs.begin(), pairs.end());
+  for (const ols::Choice& choice : choices) propose_sum(goal, choice);
+  return size_of(150.0 * static_cast<double>(pool.size() * x_.n_rows()) * 2.0) + 60.0;
+}
+
+double Guide::scan_weighted_logarithms(LogGoal& goal) {
+  ols::Pool pool(weighed(candidates_->values(log_list_), goal.weights), weighed(free_, goal.weights));
+  Buffer target, weighted_target = goal.values;
+  for (std::size_t i = 0; i < weighted_target.size(); ++i) weighted_target[i] *= goal.weights[i];
+  propose_product(goal, {});
+  if (pool.prepare(weighted_target.data(), target) == 0.0) return 1.0;
+  std::vector<ols::Choice> choices = pool.forward(target, 3, 2 * beam(level_));
+  const Index first = std::min<Index>(pool.size(), 300);
+  for (const auto& pairs : pool.pairs({target}, first, pair_reach(level_), 6))
+    choices.insert(choices.end(), pairs.begin(), pairs.end());
+  for (const ols::Choice& choice : choices) propose_product(goal, choice);
+  return size_of(100.0 * static_cast<double>(pool.size() * x_.n_rows()) * 2.0) + 60.0;
 }
 
 double Guide::scan_sum_pairs() {

@@ -14,6 +14,7 @@ constexpr std::size_t kKeptBytes = std::size_t{1} << 20;
 // A law for y^2, ln|y| or tan(y) leaves open which solution is meant. The nearest solution flatters a poor one, so it
 // must explain the transformed target this well.
 constexpr double kOpenBranch = 0.1;
+constexpr double kLargestWeight = 100.0;  // relative to the median
 
 // Derivative of a transformation that brings none of its own.
 void central_difference(const ElementWise& value, const double* x, double* out, std::size_t n) {
@@ -206,6 +207,20 @@ bool TargetScale::uses_both_branches(const Chain& chain) const {
     return !std::isnan(link.t->mirror) && *low < 0.5 * link.t->mirror &&
            0.5 * link.t->mirror < *high;
   });
+}
+
+Buffer TargetScale::weights(const Basis& psi) {
+  const auto n = static_cast<std::size_t>(y_.n_rows());
+  Buffer out(static_cast<std::size_t>(y_.features.stride()), 0.0);
+  const Buffer& slope = info(psi).derivative;
+  std::vector<double> sizes;
+  for (std::size_t i = 0; i < n; ++i) sizes.push_back(1.0 / std::abs(slope[i]));
+  std::vector<double> sorted = sizes;
+  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n / 2), sorted.end());
+  const double most = kLargestWeight * sorted[n / 2];
+  for (std::size_t i = 0; i < n; ++i)
+    out[i] = std::isnan(sizes[i]) ? 0.0 : std::min(sizes[i], most);
+  return out;
 }
 
 double TargetScale::rmse(const Law& law, const double* f) {

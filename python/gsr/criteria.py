@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gsr import target_scale
+from gsr._rows import rows
 from gsr.exceptions import GSRError
 
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ BITS_OF_LAW = 5.0
 EQUAL_BITS = 1.0
 CRITERIA = ("mdl", "bic", "aicc", "held_out", "rmse", "simplest within x")
 Criterion = str | Callable[["FrontEntry"], float]
+
+
+#: Bits that a function takes beyond those of its node: what seldom comes up in laws costs more.
+RARE = {"tan": 3.0, "tanh": 3.0, "sin": 0.5, "cos": 0.5, "exp": 0.5, "exp_neg": 0.5, "ln": 0.5}
+RARE_FOR_TARGETS = {"tan": 4.0, "tanh": 4.0, "sin": 4.0, "cos": 4.0, "cube": 1.0}
 
 
 def ranking(entries: Sequence[FrontEntry], n_rows: int, criterion: Criterion = "mdl") -> list[int]:
@@ -127,8 +133,25 @@ def structure_bits(entry: FrontEntry) -> float:
     """Return the bits of a law's expression without its constants, and of what it leaves open."""
     features = 1 if entry.data is None else entry.data.X.shape[1]
     per_node = BITS_PER_NODE + BITS_PER_DOUBLING * math.log2(features)
-    bits = per_node * entry.complexity + BITS_OF_TARGET * entry.transformed
+    bits = per_node * entry.complexity + BITS_OF_TARGET * entry.transformed + _rarity(entry)
     return bits + BITS_OF_LAW * entry.uses_features + _branch_bits(entry)
+
+
+def _rarity(entry: FrontEntry) -> float:
+    """Return what functions that laws seldom have take beyond their node."""
+    if entry.data is None:
+        return 0.0
+    sides = (
+        (entry.law.phi, entry.data.library, RARE),
+        (entry.law.psi, entry.data.target_library, RARE_FOR_TARGETS),
+    )
+    return sum(
+        rare.get(library.names[row.code], 0.0)
+        for matrices, library, rare in sides
+        for matrix in matrices
+        for row in rows(matrix, library)
+        if row is not None
+    )
 
 
 def _branch_bits(entry: FrontEntry) -> float:

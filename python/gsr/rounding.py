@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gsr._fitted import FittedLaw, LawLike, Training, constants, with_constants
+from gsr._fitted import FittedLaw, LawLike, Training, constants, weights, with_constants
 from gsr.refine import Linearised, linearise, refine
 from gsr.refit import confirm
 from gsr.transformation import Array
@@ -196,8 +196,11 @@ class _Plan:
         if not fixed:
             return self.law
         values = self.values.copy() if self.law.exact else self.fitted(fixed)[0]
+        inside = self.n - len(weights(self.law))
         for j, number in fixed.items():
-            values[j] = number.value
+            # A weight of exactly 1 would be no constant any more, and the others would move up.
+            one = j >= inside and number.value == 1.0
+            values[j] = np.nextafter(1.0, 2.0) if one else number.value
         moved = with_constants(self.law, values)
         if self.law.exact:
             return confirm(moved, self.data)

@@ -271,11 +271,15 @@ def _without_poles(
 def pareto(entries: Sequence[FrontEntry], chosen: FrontEntry) -> tuple[list[FrontEntry], int]:
     """Return the entries that no simpler one beats, with the chosen one, and where that is."""
     kept: list[FrontEntry] = []
-    for entry in sorted(entries, key=lambda each: (each.complexity, each.rmse)):
-        if not math.isfinite(entry.rmse) or entry.law is chosen.law:
-            continue
-        if not kept or entry.rmse < kept[-1].rmse:
+    others = [each for each in entries if each.law is not chosen.law and math.isfinite(each.rmse)]
+    for entry in sorted([*others, chosen], key=lambda each: (each.complexity, _error(each))):
+        if entry is chosen:
+            kept = [each for each in kept if each.complexity < entry.complexity]
             kept.append(entry)
-    place = sum(entry.complexity <= chosen.complexity for entry in kept)
-    kept.insert(place, chosen)
-    return kept, place
+        elif not kept or (entry.complexity > kept[-1].complexity and _error(entry) < _error(kept[-1])):
+            kept.append(entry)
+    return kept, kept.index(chosen)
+
+
+def _error(entry: FrontEntry) -> float:
+    return 0.0 if entry.exact else entry.rmse

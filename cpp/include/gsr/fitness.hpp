@@ -79,7 +79,10 @@ class IndividualSolver {
   // Solves the individual whose basis functions are in phi() and psi() and returns its fitness. One
   // whose error cannot fall below `bound` is not solved further: it would not survive. An exact law
   // of at most `bits_limit` bits ranks before everything else.
-  double solve(double bound, double bits_limit);
+  // A set that was chosen for what it explains needs no lasso to choose from it: `chosen`.
+  double solve(double bound, double bits_limit, bool chosen = false);
+  // Weighted least squares that takes residuals of psi for those of y: what noise in y asks for.
+  void weigh(bool on) { weighted_ = on; }
   // The law of the individual solved last.
   Law fitted_law();
   // Appends the laws of the individual solved last that the archive would take.
@@ -91,6 +94,7 @@ class IndividualSolver {
   double error_on_both_scales(const Law& law) const;
   double freedom() const;
   void reduce();
+  void reduce_weighted();
   void order_by_cost();
   void take_all_columns();
   bool is_exact() const;
@@ -118,6 +122,8 @@ class IndividualSolver {
   Law law_;                    // of an individual that is exact, or was solved as printed
   bool has_law_ = false;
   long n_unconverged_ = 0;
+  bool weighted_ = false;
+  Columns weighted_columns_;
   Buffer ones_, prediction_;
   double lead_ = 1.0;  // what the law scored last was divided by
 };

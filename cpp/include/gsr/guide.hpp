@@ -3,6 +3,7 @@
 // squares, in two spaces: sums of terms, and sums of logarithms with all monomials free.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -25,14 +26,30 @@ class Guide {
   // One piece of work; returns its size in individuals of the genetic programming. Laws that the
   // archive would take are offered to it, good sets of basis functions are kept as individuals.
   double step(Archive& archive);
-  bool exhausted() const { return work_.empty() && level_ > kLastLevel; }
+  bool exhausted() const { return work_.empty() && stage_ == kStages.size(); }
   // Whether simple candidates have all been looked at.
   bool simple_done() const { return simple_done_; }
   std::vector<Individual> take_individuals() { return std::move(individuals_); }
   long evaluations() const { return evaluations_; }
 
  private:
-  static constexpr int kLastLevel = 3;
+  // An exact law shows without weights, which cost a pool for every psi; noise in y asks for them.
+  // Candidates with constants inside come when plain ones have been looked at.
+  enum class Look { plain, weighted, moving };
+  struct Stage {
+    int level;
+    Look look;
+  };
+  static constexpr std::array<Stage, 10> kStages{{{0, Look::plain},
+                                                  {1, Look::plain},
+                                                  {0, Look::weighted},
+                                                  {1, Look::weighted},
+                                                  {0, Look::moving},
+                                                  {1, Look::moving},
+                                                  {2, Look::plain},
+                                                  {2, Look::weighted},
+                                                  {2, Look::moving},
+                                                  {3, Look::plain}}};
 
   // A psi to explain on the chosen rows, divided by a monomial that is a factor of every term.
   struct Goal {
@@ -42,6 +59,7 @@ class Guide {
     double promise = 1.0;  // what the best set so far leaves of it
     Basis partner;         // a second psi beside it; of size 0: none
     Buffer partner_values;
+    Buffer weights;        // of the rows; empty: all the same
   };
   // ln|h(y)|, or ln|y/p - 1| for a law y = p (1 + product).
   struct LogGoal {
@@ -50,6 +68,7 @@ class Guide {
     double promise = 1.0;
     Monomial prefactor;
     double shift = 0.0;
+    Buffer weights;
   };
   using Trees = std::vector<composition::Tree>;
   // Candidates with real constants, each kind with a pool that holds `beside_` too.
@@ -61,17 +80,22 @@ class Guide {
   void choose_rows(Index n);
   void rank_features();
   void make_goals();
+  void weigh_goals();
   void add_prefactor_goals();
   void add_shifted_log_goals();
   void add_partner_goals();
   void find_prefactors();
-  void plan_level();
+  void plan_stage();
+  void plan_plain();
   void plan_sublibraries();
   void plan_scan(Goal& goal);
   void plan_scan(LogGoal& goal);
   void plan_moving();
+  void plan_weighted();
   double build_pools();
   double scan_sums(Goal& goal);
+  double scan_weighted_sums(Goal& goal);
+  double scan_weighted_logarithms(LogGoal& goal);
   double scan_sum_pairs();
   double scan_logarithms(LogGoal& goal);
   double scan_log_pairs();
@@ -85,7 +109,8 @@ class Guide {
   double scan_two_frequencies(int first, int second);
   void propose_refined(const Basis& psi, std::vector<Basis> bases);
 
-  Law propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi);
+  // `whole`: a library of which the lasso picks, not a choice.
+  Law propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi, bool whole = false);
   const LogTarget* log_target(const Basis& psi) const;
   void propose_set(const Goal& goal, const WholeSet& set);
   void propose_pairs_beside(Goal& goal);
@@ -119,6 +144,7 @@ class Guide {
   std::vector<Candidate> beside_;
 
   std::deque<std::function<double()>> work_;
+  std::size_t stage_ = 0;
   int level_ = 0;
   bool simple_done_ = false;
   std::vector<Individual> individuals_;

@@ -40,6 +40,9 @@ class TargetScale {
   // Size of what rounding does to psi(y): ||psi(y)|| + ||psi'(y) y||, in units of epsilon.
   double rounding_norm(const Basis& psi) { return info(psi).rounding_norm; }
 
+  // 1 / |psi'(y)|: by which a residual of psi becomes one of y, limited where psi is flat.
+  Buffer weights(const Basis& psi);
+
   // Root mean square of y - g^{-1}(f), with the solution nearest to y; to first order where g has
   // no closed inverse. Infinite if a row has no solution, or a poor law leaves the branch open.
   double rmse(const Law& law, const double* f);
