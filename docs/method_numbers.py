@@ -5,6 +5,7 @@ Run from the root of the project:  python docs/method_numbers.py
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 import warnings
@@ -13,12 +14,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import sympy
 from sklearn.linear_model import lasso_path
 
-from gsr import GSRRegressor, _core, recovery, reference
+from gsr import GSRRegressor, _core, recovery, reference, structure
 from gsr.encoding import canonical, evaluate
 from gsr.library import TABLE_2, Library
-from gsr.suites import PROBLEMS, get
+from gsr.suites import PROBLEMS, Problem, get
 
 ROOT = Path(__file__).resolve().parents[1]
 PER_PROBLEM = 3
@@ -430,6 +432,100 @@ def _search(
     return proved, model.n_generations_, len(model.equation_.alpha), float(error)
 
 
+# ---- what it buys in the guided search -----------------------------------------------------------
+
+Powers = tuple[int, ...]
+#: As in cpp/src/guide.cpp: columns of a sublibrary that is solved whole.
+MOST_COLUMNS, MOST_DEGREE = 28, 9
+
+
+def whole_sublibraries(noise: float) -> None:
+    """Solve the polynomial sublibrary whole: is the true set met when terms are taken away?
+
+    Terms go one at a time, the one whose removal costs least first: from all columns (plain least
+    squares), and from the support of the lasso.
+    """
+    met: dict[str, list[bool]] = {"all columns": [], "lasso": []}
+    sizes = []
+    problems = [(p, *found) for p in PROBLEMS if (found := _polynomial(p)) is not None]
+    for problem, truth, powers in problems:
+        for seed in range(5):
+            x, y = problem.train(seed, noise)
+            X = _unit(np.stack([np.prod(x ** np.array(p), axis=1) for p in powers], axis=1))
+            one = Individual(X, y[:, None], X, y[:, None])
+            picked = np.flatnonzero(well_posed(one)["alpha"][1:])
+            sizes.append(len(picked))
+            met["all columns"].append(truth in _path(X, y, range(len(powers))))
+            met["lasso"].append(truth in _path(X, y, picked))
+    print(
+        f"polynomial sublibrary solved whole, {len(problems)} polynomial problems, seeds 0 to 4, "
+        f"{100 * noise:g} % noise"
+    )
+    say("columns, and those that the lasso keeps (medians)",
+        int(np.median([len(powers) for *_, powers in problems])), int(np.median(sizes)))  # fmt: skip
+    for start, hits in met.items():
+        say(f"{start}: the true set is met on the way down", share(hits))
+
+
+def _polynomial(problem: Problem) -> tuple[frozenset[int], list[Powers]] | None:
+    """Return the true terms and the sublibrary, None if the one is not in the other."""
+    symbols = [sympy.Symbol(name) for name in problem.variables]
+    truth = sympy.sympify(problem.expression)
+    if not truth.is_polynomial(*symbols):
+        return None
+    terms = [p for p in sympy.Poly(truth, *symbols).monoms() if any(p)]
+    most = min(MOST_COLUMNS, 3 * len(problem.train(0)[1]) // 5)
+    powers: list[Powers] = []
+    for degree in range(1, MOST_DEGREE + 1):
+        every = itertools.product(range(degree + 1), repeat=len(symbols))
+        more = [p for p in every if 0 < sum(p) <= degree]
+        powers = more if len(more) <= most else powers
+    if not set(terms) <= set(powers):
+        return None
+    return frozenset(powers.index(p) for p in terms), powers
+
+
+def _path(X: np.ndarray, y: np.ndarray, columns: Iterator[int] | range | np.ndarray) -> set:
+    """Return the sets that backward elimination goes through."""
+    kept, sets = [int(j) for j in columns], set()
+    while kept:
+        sets.add(frozenset(kept))
+        inverse = np.linalg.pinv(np.column_stack([np.ones(len(y)), X[:, kept]]))
+        cost = np.abs(inverse @ y) / np.linalg.norm(inverse, axis=1)
+        kept.pop(int(np.argmin(cost[1:])))
+    return sets
+
+
+def guided_search(noise: float, generations: int) -> None:
+    """Run the default search with and without the penalty."""
+    print(
+        f"the default search with and without the lasso: {len(SEARCHED)} problems, seeds 0 to 2, "
+        f"{100 * noise:g} % noise, at most {generations} generations"
+    )
+    for lam in (None, 0.0):
+        rows = [_guided(n, k, noise, generations, lam) for n in SEARCHED for k in range(3)]
+        label = "all columns" if lam == 0.0 else "default"
+        say(f"{label}: the law, or under noise its structure, is found", share([r[0] for r in rows]))
+        say("    individuals solved:", quantiles([r[1] for r in rows]))
+
+
+def _guided(
+    name: str, seed: int, noise: float, generations: int, lam: float | None
+) -> tuple[bool, int]:
+    problem = get(name)
+    model = GSRRegressor(
+        lam=lam, max_time=None, max_generations=generations, random_state=seed, n_jobs=1
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(*problem.train(seed, noise))
+    if noise:
+        found = structure.compare(model.equation_, problem, seed).same
+    else:
+        found = recovery.check(model.equation_, problem, seed).recovered
+    return found, model.n_evaluations_
+
+
 # ---- exactness -----------------------------------------------------------------------------------
 
 
@@ -481,6 +577,10 @@ def main() -> None:
         selection(noise)
     search(0.0, 1000)
     search(0.05, 200)
+    for noise in (0.0, 0.01, 0.05, 0.1):
+        whole_sublibraries(noise)
+    guided_search(0.0, 40)
+    guided_search(0.05, 40)
     accidents()
     constants()
 

@@ -25,6 +25,7 @@ from gsr import (
     _core,
     options,
     search,
+    subset,
 )
 
 SOON = 10.0  # seconds: far more than it takes, far less than the search would
@@ -199,6 +200,12 @@ def test_same_seed_same_laws_with_any_number_of_threads():
     assert len(first) > 1
     for n_jobs in (1, 2, 3, -1, None):
         assert coefficients(regressor(n_jobs=n_jobs, **changes).fit(x, y)) == first
+
+
+def test_another_seed_gives_other_laws():
+    x, y = noise()
+    changes = {"preset": "paper", "max_time": None, "max_generations": 20, "random_state": 3}
+    first = coefficients(regressor(n_jobs=1, **changes).fit(x, y))
     changes["random_state"] = 4
     assert coefficients(regressor(n_jobs=1, **changes).fit(x, y)) != first
 
@@ -317,6 +324,13 @@ def test_bad_data_is_named_before_any_search(no_search, x, y, message):
         ({"n_mutated": 0}, "n_mutated must be"),
         ({"sublibraries": 1}, "sublibraries must be True or False, got 1"),
         ({"transform_target": "no"}, "transform_target must be True or False, got 'no'"),
+        ({"guided": 1}, "guided must be True or False, got 1"),
+        ({"division": "no"}, "division must be True or False, got 'no'"),
+        ({"depth": 0}, "depth must be a whole number from 1 to 8, got 0"),
+        ({"max_rows": 0}, "max_rows must be.* at least 1, got 0"),
+        ({"max_rows": 10.5}, "max_rows must be .* got 10.5"),
+        ({"criterion": "smallest"}, "criterion must be .* got 'smallest'"),
+        ({"poles": "no"}, "poles must be .* got 'no'"),
         ({"epsilon": -1e-9}, "epsilon must be"),
         ({"relax_factor": 0.5}, "relax_factor must be"),
         ({"relax_interval": -1}, "relax_interval must be"),
@@ -442,7 +456,9 @@ def test_callback_sees_the_progress():
     assert generations[-1] + 1 == model.n_generations_
     assert seen[-1].evaluations == model.n_evaluations_
     assert [p.max_time for p in seen] == [0.4] * len(seen)
-    assert seen[-1].rmse == min(entry.rmse for entry in model.front_)
+    errors = [p.rmse for p in seen]
+    assert errors == sorted(errors, reverse=True)
+    assert np.isfinite(errors[-1])
 
 
 def test_verbose_shows_progress_and_changes_nothing(capsys, monkeypatch):
@@ -545,6 +561,9 @@ NOT_IN_THE_TABLES = {
     "solver": None,
     "max_time": 10.0,
     "max_generations": None,
+    "max_rows": subset.MAX_ROWS,
+    "criterion": "mdl",
+    "poles": "avoid",
     "random_state": None,
     "n_jobs": -1,
     "verbose": False,
@@ -594,6 +613,12 @@ def test_core_defaults_are_the_papers_hyperparameters():
         "late_after": 1500,
         "late_stage": 500,
         "target_stage": 10,
+        "guided": False,
+        "division": False,
+        "differences": False,
+        "unit": False,
+        "constants": False,
+        "depth": 1,
     }
     assert {name: getattr(s, name) for name in table_9} == table_9
 
@@ -605,6 +630,8 @@ VALUES = {
     "n_mutated": 2, "sublibraries": False, "epsilon": 0.5, "relax_factor": 2.0,
     "cycle_full": 3, "cycle_polynomial": 4, "cycle_trigonometric": 5, "late_after": 20,
     "late_stage": 6, "target_stage": 7, "relax_interval": 6,
+    "guided": False, "division": False, "differences": False, "unit": False, "constants": False,
+    "depth": 2,
     "lam": 0.25, "rho": 0.75, "delta": 0.125, "max_iterations": 11,
 }  # fmt: skip
 

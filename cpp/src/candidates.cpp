@@ -20,6 +20,13 @@ constexpr int kCheapAtom = 5;
 constexpr std::size_t kPairedAtoms = 100;
 constexpr int kCostliestFactor = 4;  // of a monomial beside an atom
 
+// Beside a function mostly plain products stand.
+int factor_cost(const Monomial& monomial) {
+  const bool plain = std::all_of(monomial.begin(), monomial.end(),
+                                 [](const auto& power) { return power.second == 1; });
+  return cost_of(monomial) + (plain ? (monomial.size() > 1 ? -1 : 0) : 1);
+}
+
 // All with exactly this degree; with first powers only if `linear`.
 void grow(const std::vector<int>& features, std::size_t from, int left, bool linear,
           std::size_t most, Monomial& sofar, std::vector<Monomial>& out) {
@@ -152,7 +159,7 @@ bool Candidates::add_atom(const Tree& tree, int cost, bool base) {
   Basis basis;
   double* out = atom_values_[static_cast<Index>(atoms_.size())];
   if (!composition::write({tree}, basis) || !evaluator_.evaluate(basis, out)) return false;
-  atoms_.push_back({tree, cost, base});
+  atoms_.push_back({tree, cost, base, composition::only_feature(tree)});
   return true;
 }
 
@@ -217,7 +224,7 @@ void Candidates::make_terms(std::size_t limit) {
   const std::size_t most = 6 * limit;
   for (const int a : by_cost) {
     for (int m = 0; m < n_monomials && all.size() < most; ++m) {
-      const int extra = monomial_costs_[static_cast<std::size_t>(m)];
+      const int extra = factor_cost(monomials_[static_cast<std::size_t>(m)]);
       if (extra > kCostliestFactor) continue;
       const int total = cost(a) + extra;
       all.push_back({m, a, -1, false, total});
@@ -231,10 +238,11 @@ void Candidates::make_terms(std::size_t limit) {
   std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
     return a.cost < b.cost;
   });
-  std::size_t places = std::max(limit, monomials_.size()) - monomials_.size();
+  std::size_t places = limit;  // of products; what they are made of is always there
   for (const Candidate& candidate : all) {
-    if (candidate.atom >= 0 && places == 0) continue;
-    if (candidate.atom >= 0) --places;
+    const bool product = candidate.atom >= 0 && (candidate.monomial >= 0 || candidate.second >= 0);
+    if (product && places == 0) continue;
+    if (product) --places;
     write(candidate, scratch_.data());
     if (is_new(scratch_.data())) terms_.push_back(candidate);
   }
@@ -251,6 +259,22 @@ void Candidates::make_logarithms() {
     if (is_new(scratch_.data())) logarithms_.push_back(candidate);
   }
   prints_.clear();
+}
+
+bool Candidates::of_one_feature(const Candidate& candidate) const {
+  int only = 0;
+  const auto agrees = [&](int feature) {
+    if (feature == 0 || (only != 0 && only != feature)) return false;
+    only = feature;
+    return true;
+  };
+  if (candidate.monomial >= 0) {
+    const Monomial& m = monomials_[static_cast<std::size_t>(candidate.monomial)];
+    if (m.size() != 1 || !agrees(m[0].first)) return false;
+  }
+  for (const int a : {candidate.atom, candidate.second})
+    if (a >= 0 && !agrees(atoms_[static_cast<std::size_t>(a)].feature)) return false;
+  return true;
 }
 
 Columns Candidates::values(const std::vector<Candidate>& list) const {

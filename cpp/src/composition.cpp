@@ -136,6 +136,18 @@ Tree argument(const Table& table, const Tree& tree) {
   return {static_cast<std::int16_t>(table.identity()), tree.argument, tree.operands};
 }
 
+int only_feature(const Tree& tree) {
+  int only = 0;
+  for (const Operand& operand : tree.operands) {
+    const int size = std::abs(operand.feature);
+    if (size == kOne) continue;
+    const int feature = operand.inner.empty() ? size : only_feature(operand.inner[0]);
+    if (feature == 0 || (only != 0 && only != feature)) return 0;
+    only = feature;
+  }
+  return only;
+}
+
 bool is_monomial(const Table& table, const Tree& tree) {
   if (tree.transformation != table.identity() || tree.argument == ArgumentType::sum ||
       tree.argument == ArgumentType::weighted)

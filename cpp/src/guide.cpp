@@ -45,7 +45,7 @@ Index rows_at(int level, int n_features) {
 
 int beam(int level) { return level < 2 ? 3 : 4; }
 int depth(int level) { return level == 0 ? 5 : 6; }
-// The cheapest columns are paired with four times as many.
+// So many of the cheapest columns are paired with all.
 Index pair_reach(int level) { return level == 0 ? 500 : level == 1 ? 1200 : 3000; }
 // Sets of columns are followed this far only for the best goals; the others get a glance.
 constexpr std::size_t kFavoured = 8;
@@ -175,6 +175,10 @@ void Guide::plan_plain() {
   for (std::size_t k = 0; k < std::max(goals_.size(), log_goals_.size()); ++k) {
     if (k < goals_.size() && !unusual_sum(goals_[k])) plan_scan(goals_[k]);
     if (k < log_goals_.size() && !unusual_log(log_goals_[k])) plan_scan(log_goals_[k]);
+  }
+  if (features_.size() > 1) {
+    work_.emplace_back([this] { return scan_separable_sums(); });
+    work_.emplace_back([this] { return scan_separable_logarithms(); });
   }
   work_.emplace_back([this] { return scan_sum_pairs(); });
   work_.emplace_back([this] { return scan_log_pairs(); });
@@ -589,6 +593,54 @@ void Guide::propose_sum(Goal& goal, const ols::Choice& choice) {
   propose(psi, bases);
 }
 
+// Sums of functions of one feature each: functions of several distract from them.
+double Guide::scan_separable_sums() {
+  std::vector<Index> places;
+  const std::vector<Candidate>& terms = candidates_->terms();
+  std::vector<Candidate> separable;
+  for (std::size_t k = 0; k < terms.size(); ++k) {
+    if (!candidates_->of_one_feature(terms[k])) continue;
+    separable.push_back(terms[k]);
+    places.push_back(static_cast<Index>(k));
+  }
+  Columns ones(x_.n_rows(), 1);
+  std::fill_n(ones[0], x_.n_rows(), 1.0);
+  ols::Pool pool(candidates_->values(separable), ones);
+  std::size_t n = 0;
+  for (Goal& goal : goals_) {
+    Buffer target;
+    if (goal.partner.size > 0 || n++ >= kFavoured) continue;
+    if (pool.prepare(goal.values.data(), target) == 0.0) continue;
+    for (ols::Choice choice : pool.forward(target, 4, beam(level_))) {
+      for (Index& j : choice.columns) j = places[static_cast<std::size_t>(j)];
+      propose_sum(goal, choice);
+    }
+  }
+  return size_of(300.0 * static_cast<double>(pool.size() * x_.n_rows()) * 2.0) + 40.0;
+}
+
+double Guide::scan_separable_logarithms() {
+  std::vector<Index> places;
+  std::vector<Candidate> separable;
+  for (std::size_t k = 0; k < log_list_.size(); ++k) {
+    if (!candidates_->of_one_feature(log_list_[k])) continue;
+    separable.push_back(log_list_[k]);
+    places.push_back(static_cast<Index>(k));
+  }
+  ols::Pool pool(candidates_->values(separable), free_);
+  std::size_t n = 0;
+  for (LogGoal& goal : log_goals_) {
+    Buffer target;
+    if (!goal.prefactor.empty() || n++ >= kFavoured) continue;
+    if (pool.size() == 0 || pool.prepare(goal.values.data(), target) == 0.0) continue;
+    for (ols::Choice choice : pool.forward(target, 4, beam(level_))) {
+      for (Index& j : choice.columns) j = places[static_cast<std::size_t>(j)];
+      propose_product(goal, choice);
+    }
+  }
+  return size_of(300.0 * static_cast<double>(pool.size() * x_.n_rows()) * 2.0) + 40.0;
+}
+
 // The same with weighted rows, which takes a pool of its own.
 double Guide::scan_weighted_sums(Goal& goal) {
   Columns ones(x_.n_rows(), 1);
@@ -627,16 +679,16 @@ double Guide::scan_sum_pairs() {
   std::vector<Goal*> owners;
   for (Goal& goal : goals_) {
     Buffer target;
-    if (goal.partner.size > 0) continue;
+    if (goal.partner.size > 0 || (level_ > 0 && owners.size() == kFavoured)) continue;
     if (sum_pool_->prepare(goal.values.data(), target) == 0.0) continue;
     targets.push_back(std::move(target));
     owners.push_back(&goal);
   }
-  const auto best = sum_pool_->pairs(targets, pair_reach(level_), 4 * pair_reach(level_), 4);
+  const auto best = sum_pool_->pairs(targets, pair_reach(level_), sum_pool_->size(), 4);
   for (std::size_t t = 0; t < owners.size(); ++t)
     for (const ols::Choice& pair : best[t]) propose_sum(*owners[t], pair);
   const double n = static_cast<double>(std::min(pair_reach(level_), sum_pool_->size()));
-  return size_of(0.4 * n * n * (static_cast<double>(x_.n_rows()) + 4.0 * static_cast<double>(targets.size())));
+  return size_of(0.3 * n * static_cast<double>(sum_pool_->size()) * (static_cast<double>(x_.n_rows()) + 4.0 * static_cast<double>(targets.size())));
 }
 
 // ---- products --------------------------------------------------------------------------------
@@ -662,15 +714,16 @@ double Guide::scan_log_pairs() {
   std::vector<LogGoal*> owners;
   for (LogGoal& goal : log_goals_) {
     Buffer target;
+    if (level_ > 0 && (!goal.prefactor.empty() || owners.size() == kFavoured)) continue;
     if (log_pool_->prepare(goal.values.data(), target) == 0.0) continue;
     targets.push_back(std::move(target));
     owners.push_back(&goal);
   }
-  const auto best = log_pool_->pairs(targets, pair_reach(level_), 4 * pair_reach(level_), 4);
+  const auto best = log_pool_->pairs(targets, pair_reach(level_), log_pool_->size(), 4);
   for (std::size_t t = 0; t < owners.size(); ++t)
     for (const ols::Choice& pair : best[t]) propose_product(*owners[t], pair);
   const double n = static_cast<double>(std::min(pair_reach(level_), log_pool_->size()));
-  return size_of(0.4 * n * n * (static_cast<double>(x_.n_rows()) + 4.0 * static_cast<double>(targets.size())));
+  return size_of(0.3 * n * static_cast<double>(log_pool_->size()) * (static_cast<double>(x_.n_rows()) + 4.0 * static_cast<double>(targets.size())));
 }
 
 void Guide::propose_product(LogGoal& goal, const ols::Choice& choice) {

@@ -38,7 +38,8 @@ class Cook {
   Cook(const Table& table, const std::vector<int>& features, const Reach& reach)
       : table_(table), features_(features) {
     powers_.push_back({});
-    for (Monomial& m : list_monomials(features, std::min(reach.degree, 3), kMostPowers * 8)) {
+    const int highest = features.size() <= 2 ? 5 : 3;
+    for (Monomial& m : list_monomials(features, std::min(reach.degree, highest), kMostPowers * 8)) {
       const bool positive = std::all_of(m.begin(), m.end(), [](const auto& p) { return p.second > 0; });
       if (positive && powers_.size() < kMostPowers) powers_.push_back({m, degree_of(m)});
     }

@@ -47,6 +47,8 @@ class Candidates {
   const std::vector<Candidate>& terms() const { return terms_; }
   // Logarithms of atoms, for sums of logarithms.
   const std::vector<Candidate>& logarithms() const { return logarithms_; }
+  // Whether a candidate is a function of one feature alone.
+  bool of_one_feature(const Candidate& candidate) const;
   // Values of the listed candidates, one column each.
   Columns values(const std::vector<Candidate>& list) const;
 
@@ -61,6 +63,7 @@ class Candidates {
     composition::Tree tree;
     int cost = 0;
     bool base = false;  // no power of another atom
+    int feature = 0;    // the only one that it is a function of; 0: there are several
   };
 
   void make_monomials(const std::vector<int>& features, const Reach& reach);

@@ -34,6 +34,8 @@ Tree reciprocal(Tree tree);
 Tree product(const Table& table, const std::vector<Tree>& factors);
 // What T is applied to in T(...), as a tree of its own.
 Tree argument(const Table& table, const Tree& tree);
+// The feature that a tree is a function of; 0: there are several.
+int only_feature(const Tree& tree);
 // A product of powers of features.
 bool is_monomial(const Table& table, const Tree& tree);
 Tree scaled(const Table& table, const Tree& tree, double factor);  // with a real constant

@@ -94,6 +94,8 @@ class Guide {
   void plan_weighted();
   double build_pools();
   double scan_sums(Goal& goal);
+  double scan_separable_sums();
+  double scan_separable_logarithms();
   double scan_weighted_sums(Goal& goal);
   double scan_weighted_logarithms(LogGoal& goal);
   double scan_sum_pairs();
