@@ -252,7 +252,8 @@ void Candidates::make_terms(std::size_t limit) {
 void Candidates::make_logarithms() {
   for (int a = 0; a < static_cast<int>(atoms_.size()); ++a) {
     const Atom& atom = atoms_[static_cast<std::size_t>(a)];
-    const bool exponential = table_[std::abs(atom.tree.transformation)].name == "exp";
+    const std::string& name = table_[std::abs(atom.tree.transformation)].name;
+    const bool exponential = name == "exp" || name == "exp_neg";
     if (!atom.base || exponential) continue;
     Candidate candidate{-1, a, -1, true, atom.cost + 1};
     write(candidate, scratch_.data());

@@ -20,7 +20,7 @@ constexpr int kColumns = 28;  // of an individual made here
 constexpr std::size_t kPartnered = 6;  // psi that may come two at once
 constexpr Index kPrefactorRows = 1000;
 constexpr Index kFrequencyRows = 768;
-constexpr Index kWeightedRows = 600;
+constexpr Index kWeightedRows = 300;
 constexpr double kAnyBits = 1e9;
 // A logarithmic law becomes a product if its exponents are this near to halves, when exact and when
 // there is noise.
@@ -32,8 +32,8 @@ Reach reach(int level, std::size_t n_features) {
   const std::size_t d = std::max<std::size_t>(1, n_features);
   switch (level) {
     case 0: return {2, 60 + 20 * d, 200 + 60 * d, 400 + 100 * d, false};
-    case 1: return {4, 200 + 80 * d, 2000 + 1200 * d, 2000 + 1000 * d, true};
-    case 2: return {5, 400 + 250 * d, 5000 + 2500 * d, 6000 + 3000 * d, true};
+    case 1: return {4, 200 + 80 * d, 3000 + 2000 * d, 2000 + 1000 * d, true};
+    case 2: return {5, 400 + 250 * d, 6000 + 4000 * d, 6000 + 3000 * d, true};
     default: return {6, 800 + 500 * d, 10000 + 4000 * d, 20000 + 5000 * d, true};
   }
 }
@@ -182,6 +182,10 @@ void Guide::plan_plain() {
   }
   work_.emplace_back([this] { return scan_sum_pairs(); });
   work_.emplace_back([this] { return scan_log_pairs(); });
+  if (level_ < 2) {
+    work_.emplace_back([this] { return scan_triples(true); });
+    work_.emplace_back([this] { return scan_triples(false); });
+  }
   work_.emplace_back([this] {
     simple_done_ = true;
     return 1.0;
@@ -194,7 +198,8 @@ void Guide::plan_plain() {
 
 void Guide::plan_weighted() {
   work_.emplace_back([this] { return build_pools(); });
-  for (std::size_t k = 0; k < std::max(goals_.size(), log_goals_.size()); ++k) {
+  const std::size_t most = level_ == 0 ? goals_.size() : kFavoured;
+  for (std::size_t k = 0; k < most; ++k) {
     if (k < goals_.size() && goals_[k].partner.size == 0)
       work_.emplace_back([this, k] { return scan_weighted_sums(goals_[k]); });
     if (k < log_goals_.size() && log_goals_[k].prefactor.empty())
@@ -264,9 +269,11 @@ void Guide::make_goals() {
     for (const Goal& old : before)
       if (old.psi == goal.psi && old.prefactor == goal.prefactor && old.partner == goal.partner)
         goal.promise = old.promise;
+  // What is left of psi says little about y where psi is steep: y, 1/y, y^2 and ln|y| stay in front.
   const auto by_promise = [](const auto& a, const auto& b) { return a.promise < b.promise; };
-  std::stable_sort(goals_.begin(), goals_.end(), by_promise);
-  std::stable_sort(log_goals_.begin(), log_goals_.end(), by_promise);
+  const auto n_first = static_cast<std::ptrdiff_t>(std::min<std::size_t>(3, goals_.size()));
+  std::stable_sort(goals_.begin() + n_first, goals_.end(), by_promise);
+  if (!log_goals_.empty()) std::stable_sort(log_goals_.begin() + 1, log_goals_.end(), by_promise);
 }
 
 void Guide::weigh_goals() {
@@ -593,6 +600,34 @@ void Guide::propose_sum(Goal& goal, const ols::Choice& choice) {
   propose(psi, bases);
 }
 
+// All triples of the cheapest terms, or of the cheapest monomials.
+double Guide::scan_triples(bool monomials) {
+  const std::vector<Candidate>& terms = candidates_->terms();
+  const std::size_t reach = level_ == 0 ? 120 : 300;
+  std::vector<Candidate> few;
+  std::vector<Index> places;
+  for (std::size_t k = 0; k < terms.size() && few.size() < reach; ++k) {
+    if (monomials && terms[k].atom >= 0) continue;
+    few.push_back(terms[k]);
+    places.push_back(static_cast<Index>(k));
+  }
+  Columns ones(x_.n_rows(), 1);
+  std::fill_n(ones[0], x_.n_rows(), 1.0);
+  ols::Pool pool(candidates_->values(few), ones);
+  std::size_t n = 0;
+  for (Goal& goal : goals_) {
+    Buffer target;
+    if (goal.partner.size > 0 || n++ >= kFavoured) continue;
+    if (pool.prepare(goal.values.data(), target) == 0.0) continue;
+    for (ols::Choice choice : pool.triples(target, pool.size(), 4)) {
+      for (Index& j : choice.columns) j = places[static_cast<std::size_t>(j)];
+      propose_sum(goal, choice);
+    }
+  }
+  const auto size = static_cast<double>(few.size());
+  return size_of(0.5 * kFavoured * size * size * size);
+}
+
 // Sums of functions of one feature each: functions of several distract from them.
 double Guide::scan_separable_sums() {
   std::vector<Index> places;
@@ -651,8 +686,11 @@ double Guide::scan_weighted_sums(Goal& goal) {
   for (std::size_t i = 0; i < weighted_target.size(); ++i) weighted_target[i] *= goal.weights[i];
   if (pool.prepare(weighted_target.data(), target) == 0.0) return 1.0;
   std::vector<ols::Choice> choices = pool.forward(target, depth(level_), beam(level_));
-  for (ols::Choice& choice : choices)
-    if (choice.columns.size() > 1) pool.swap(target, choice, 1);
+  std::size_t size = 1;
+  for (ols::Choice& choice : choices) {
+    if (choice.columns.size() > size) pool.swap(target, choice, 1);  // the best of its size
+    size = choice.columns.size();
+  }
   const Index first = std::min<Index>(pool.size(), 300);
   for (const auto& pairs : pool.pairs({target}, first, pair_reach(level_), 6))
     choices.insert(choices.end(), pairs.begin(), pairs.end());

@@ -14,6 +14,8 @@ constexpr std::size_t kKeptBytes = std::size_t{1} << 20;
 // A law for y^2, ln|y| or tan(y) leaves open which solution is meant. The nearest solution flatters a poor one, so it
 // must explain the transformed target this well.
 constexpr double kOpenBranch = 0.1;
+// So does one whose left side rises and falls within the range of y, to a greater degree.
+constexpr double kTurningTarget = 1e-6;
 constexpr double kLargestWeight = 100.0;  // relative to the median
 
 // Derivative of a transformation that brings none of its own.
@@ -242,6 +244,11 @@ double TargetScale::rmse(const Law& law, const double* f) {
         slope[i] += law.beta[k] * psi.derivative[i];
       }
     }
+    const auto rising = [](double v) { return v > 0.0; };
+    const auto n_rising = std::count_if(slope.begin(), slope.end(), rising);
+    const bool turns = n_rising != 0 && n_rising != static_cast<std::ptrdiff_t>(n);
+    if (turns && law.transformed_error > kTurningTarget)
+      return std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < n; ++i) scratch_[i] = (scratch_[i] - f[i]) / slope[i];
   }
   const double square = std::inner_product(scratch_.begin(), scratch_.end(), scratch_.begin(), 0.0);

@@ -15,6 +15,12 @@ constexpr double kNothingLeft = 1e-7;
 constexpr double kParallel = 1e-9;
 constexpr Index kPairBlock = 32;
 
+void insert_best(const Choice& choice, std::size_t count, std::vector<Choice>& best) {
+  const auto better = [](const Choice& a, const Choice& b) { return a.rest < b.rest; };
+  best.insert(std::upper_bound(best.begin(), best.end(), choice, better), choice);
+  if (best.size() > count) best.pop_back();
+}
+
 }  // namespace
 
 // A set under construction: q_k are its orthonormalised columns.
@@ -159,6 +165,43 @@ void Pool::swap(const Buffer& target, Choice& choice, int passes, const Buffer* 
   }
 }
 
+// A pair's share with what the first column explains taken out of everything: its correlations b' to
+// the target and c' to each other follow from the Gram matrix.
+std::vector<Choice> Pool::triples(const Buffer& target, Index reach, std::size_t count) const {
+  const Index n = std::min(reach, size());
+  std::vector<Choice> best;
+  if (n < 3) return best;
+  const Eigen::Map<const Matrix> pool(columns_[0], columns_.stride(), n);
+  const Vector b = pool.transpose() * Eigen::Map<const Vector>(target.data(), columns_.stride());
+  const Matrix gram = pool.transpose() * pool;
+  Vector left(n), b1(n), explained(n);
+  for (Index i = 0; i + 2 < n; ++i) {
+    if (!usable(i)) continue;
+    for (Index j = i + 1; j < n; ++j) {
+      const double rest = 1.0 - gram(i, j) * gram(i, j);
+      left(j) = usable(j) && rest > kParallel ? 1.0 / std::sqrt(rest) : 0.0;
+      b1(j) = (b(j) - b(i) * gram(i, j)) * left(j);
+    }
+    for (Index j = i + 1; j + 1 < n; ++j) {
+      if (left(j) == 0.0) continue;
+      const Index m = n - j - 1;
+      const auto c = (gram.col(j).tail(m) - gram(i, j) * gram.col(i).tail(m)).array() *
+                     left.tail(m).array() * left(j);
+      const auto bk = b1.tail(m).array();
+      const auto rest = (1.0 - c.square()).max(kParallel);
+      explained.head(m) =
+          (left.tail(m).array() > 0.0)
+              .select((b1(j) * b1(j) + bk * (bk - 2.0 * b1(j) * c)) / rest, 0.0);
+      const double share = b(i) * b(i) + explained.head(m).maxCoeff();
+      if (best.size() == count && 1.0 - share >= best.back().rest) continue;
+      Index at = 0;
+      explained.head(m).maxCoeff(&at);
+      insert_best({{i, j, j + 1 + at}, 1.0 - share}, count, best);
+    }
+  }
+  return best;
+}
+
 // The share that two unit columns with correlations a, b to the target and c to each other explain
 // is (a^2 + b^2 - 2 a b c) / (1 - c^2).
 std::vector<std::vector<Choice>> Pool::pairs(const std::vector<Buffer>& targets, Index first,
@@ -193,13 +236,7 @@ std::vector<std::vector<Choice>> Pool::pairs(const std::vector<Buffer>& targets,
         if (best[t].size() == count && 1.0 - share >= best[t].back().rest) continue;
         Index at = 0;
         explained.head(m).maxCoeff(&at);
-        const Choice pair{{i, i + 1 + at}, 1.0 - share};
-        best[t].insert(std::upper_bound(best[t].begin(), best[t].end(), pair,
-                                        [](const Choice& x, const Choice& y) {
-                                          return x.rest < y.rest;
-                                        }),
-                       pair);
-        if (best[t].size() > count) best[t].pop_back();
+        insert_best({{i, i + 1 + at}, 1.0 - share}, count, best[t]);
       }
     }
   }

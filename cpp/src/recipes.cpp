@@ -47,7 +47,7 @@ class Cook {
       laurent_.push_back({m, cost_of(m)});
     std::stable_sort(laurent_.begin(), laurent_.end(),
                      [](const Power& a, const Power& b) { return a.degree < b.degree; });
-    for (const char* name : {"sin", "cos", "exp", "ln", "tanh", "tan", "sqrt"})
+    for (const char* name : {"sin", "cos", "exp", "exp_neg", "ln", "tanh", "tan", "sqrt"})
       if (const int code = table.find(name); code >= 0) unary_.push_back(code);
     for (const char* name : {"cos", "sin", "exp"})
       if (const int code = table.find(name); code >= 0) shifted_.push_back(code);
@@ -107,6 +107,9 @@ class Cook {
     for (const auto& [f, p] : monomial) degree += std::abs(p);
     return degree;
   }
+  bool is_exponential(int code) const {
+    return table_[code].name == "exp" || table_[code].name == "exp_neg";
+  }
   Tree monomial(const Monomial& m) const { return monomial_tree(table_, m); }
   Operand operand(const Monomial& m, bool negative) const {
     if (m.empty()) return composition::one(negative);
@@ -156,7 +159,7 @@ class Cook {
   void unary_of_binomials() {
     each_binomial(5, [&](const Monomial& a, const Monomial& b, int cost) {
       for (const int code : unary_) {
-        if (table_[code].name == "sqrt" || table_[code].name == "exp") continue;
+        if (table_[code].name == "sqrt" || is_exponential(code)) continue;
         for (const bool minus : {false, true})
           add(cost + 1, [this, &a, &b, code, minus] {
             return apply(table_, code, sum({{&a, false}, {&b, minus}}));

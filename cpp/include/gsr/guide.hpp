@@ -42,9 +42,9 @@ class Guide {
   };
   static constexpr std::array<Stage, 10> kStages{{{0, Look::plain},
                                                   {1, Look::plain},
+                                                  {0, Look::moving},
                                                   {0, Look::weighted},
                                                   {1, Look::weighted},
-                                                  {0, Look::moving},
                                                   {1, Look::moving},
                                                   {2, Look::plain},
                                                   {2, Look::weighted},
@@ -94,6 +94,7 @@ class Guide {
   void plan_weighted();
   double build_pools();
   double scan_sums(Goal& goal);
+  double scan_triples(bool monomials);
   double scan_separable_sums();
   double scan_separable_logarithms();
   double scan_weighted_sums(Goal& goal);

@@ -43,6 +43,9 @@ class Pool {
   std::vector<std::vector<Choice>> pairs(const std::vector<Buffer>& targets, Index first,
                                          Index reach, std::size_t count) const;
 
+  // The `count` best triples among the first `reach` columns.
+  std::vector<Choice> triples(const Buffer& target, Index reach, std::size_t count) const;
+
  private:
   struct Node;
   Node root(const Buffer& target, const Buffer* given) const;
