@@ -33,14 +33,18 @@ class Law:
         return np.random.default_rng(seed).uniform(LOW, HIGH, (n, self.n_features))
 
     def terms(self, X):
-        return [a * reference.evaluate(m, ALL, X) for a, m in zip(self.alpha, self.phi, strict=True)]
+        return [
+            a * reference.evaluate(m, ALL, X) for a, m in zip(self.alpha, self.phi, strict=True)
+        ]
 
     def values(self, X):
         with np.errstate(all="ignore"):
             return INVERSES[self.target](np.sum(self.terms(X), axis=0))
 
     def __str__(self):
-        terms = " + ".join(f"{a:g} {text(m, ALL)}" for a, m in zip(self.alpha, self.phi, strict=True))
+        terms = " + ".join(
+            f"{a:g} {text(m, ALL)}" for a, m in zip(self.alpha, self.phi, strict=True)
+        )
         g = "y" if self.target == "identity" else f"{self.target}(y)"
         return f"{g} = {terms}"
 

@@ -19,7 +19,9 @@ constexpr int kLargestBatch = 256;
 // Generations after an exact law was found: so many, and this part of those before.
 constexpr int kGrace = 5;
 constexpr int kGraceShare = 4;
-constexpr double kShortLaw = 100.0;  // bits
+constexpr int kShortGrace = 2;  // where little can be gained
+constexpr double kPlainLaw = 60.0;   // bits
+constexpr double kShortLaw = 100.0;
 // Work given to the guide for each unit of the genetic programming, and ahead of it.
 constexpr double kGuidedShare = 2.0;
 constexpr double kGuidedLead = 300.0;
@@ -228,7 +230,8 @@ Evolution::Status Evolution::check() {
   const Law* exact = archive_.best_exact();
   if (exact != nullptr && exact->bits <= accepted()) {
     if (exact_since_ < 0) exact_since_ = std::max(generation_, 0);
-    if (generation_ >= exact_since_ + kGrace + exact_since_ / kGraceShare) return Status::exact;
+    const int grace = guide_ != nullptr && exact->bits <= kPlainLaw ? kShortGrace : kGrace;
+    if (generation_ >= exact_since_ + grace + exact_since_ / kGraceShare) return Status::exact;
   }
   const bool literal = s.solver == SolverKind::printed ||
                        (guide_ == nullptr && generation_ >= s.relax_interval);

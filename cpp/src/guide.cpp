@@ -455,11 +455,32 @@ Law Guide::propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi,
   for (int j = 0; j < solver_.phi().size(); ++j) individual.phi.push_back(solver_.phi().basis(j));
   individual.psi = {psi[0]};
   individuals_.push_back(std::move(individual));
+  if (fitted.exact && fitted.bits < tidied_) tidy(fitted);
   const LogTarget* logarithm = psi.size() == 1 ? log_target(psi[0]) : nullptr;
   if (logarithm != nullptr)
     propose_as_product(fitted, logarithm->plain, {},
                        fitted.exact ? kExactExponent : kNoisyExponent);
   return fitted;
+}
+
+// An exact law may have been found in roundabout terms: powers of its features alone are tried.
+void Guide::tidy(const Law& law) {
+  tidied_ = law.bits;
+  std::vector<int> used;
+  for (const int f : features_)
+    if (std::any_of(law.phi.begin(), law.phi.end(), [f](const Basis& phi) {
+          return std::any_of(phi.begin(), phi.end(), [f](const Row& row) {
+            return std::any_of(row.variables.begin(), row.variables.end(),
+                               [f](std::int16_t v) { return std::abs(v) == f; });
+          });
+        }))
+      used.push_back(f);
+  if (used.empty() || law.psi.size() != 1) return;
+  for (const WholeSet& set : power_sets(problem_.table, used, kColumns)) {
+    std::vector<Basis> bases;
+    for (const Trees& factors : set) add_basis(factors, bases);
+    propose({law.psi[0]}, bases, true);
+  }
 }
 
 // ---- sublibraries solved whole ---------------------------------------------------------------

@@ -14,6 +14,17 @@ constexpr Index kMostColumns = 32;
 constexpr double kStep = 1e-5;  // of a central difference, relative to the weight
 constexpr double kSmallestGain = 1e-3;
 constexpr double kAtRounding = 1e-15;
+// Columns that are nearly the same would share a term between them with huge coefficients.
+constexpr double kDistinct = 1e-6;
+// A weight that runs away says that a simpler function fits as well.
+constexpr double kRunaway = 1e4;
+
+bool runs_away(const std::vector<Basis>& from, const std::vector<Basis>& to) {
+  for (std::size_t j = 0; j < from.size(); ++j)
+    for (std::size_t k = 0; k < static_cast<std::size_t>(from[j].n_weights()); ++k)
+      if (std::abs(to[j].weights[k]) > kRunaway * (1.0 + std::abs(from[j].weights[k]))) return true;
+  return false;
+}
 
 }  // namespace
 
@@ -34,7 +45,7 @@ double Refiner::residual(const double* target, const std::vector<Basis>& bases) 
   qr_.push(columns_[kMostColumns], 0.0);
   for (std::size_t j = 0; j < bases.size(); ++j) {
     double* column = columns_[static_cast<Index>(j)];
-    if (!evaluator_.evaluate(bases[j], column) || !qr_.push(column, 1e-12)) return bad;
+    if (!evaluator_.evaluate(bases[j], column) || !qr_.push(column, kDistinct)) return bad;
   }
   std::copy_n(target, rest_.size(), rest_.begin());
   qr_.project(rest_.data(), inside_.data());
@@ -93,8 +104,9 @@ double Refiner::improve(const double* target, std::vector<Basis>& bases, int ste
       std::vector<Basis> moved = bases;
       for (std::size_t k = 0; k < free.size(); ++k)
         moved[free[k].basis].weights[free[k].place] += move(static_cast<Index>(k));
-      const double after = move.allFinite() ? residual(target, moved)
-                                            : std::numeric_limits<double>::infinity();
+      const double after = move.allFinite() && !runs_away(bases, moved)
+                               ? residual(target, moved)
+                               : std::numeric_limits<double>::infinity();
       better = after < error;
       damping = better ? std::max(damping * 0.1, 1e-12) : damping * 10.0;
       if (!better) continue;

@@ -101,4 +101,13 @@ std::vector<WholeSet> whole_sublibraries(const Table& table, const std::vector<i
   return shelf.take();
 }
 
+std::vector<WholeSet> power_sets(const Table& table, const std::vector<int>& features,
+                                 std::size_t most) {
+  Shelf shelf(table, features, most);
+  if (table.identity() < 0) return shelf.take();
+  shelf.polynomials();
+  shelf.laurent(2);
+  return shelf.take();
+}
+
 }  // namespace gsr

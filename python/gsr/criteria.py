@@ -33,6 +33,16 @@ CRITERIA = ("mdl", "bic", "aicc", "held_out", "rmse", "simplest within x")
 Criterion = str | Callable[["FrontEntry"], float]
 
 
+_WITHIN = re.compile(r"simplest within ([0-9.eE+-]+)( ?%)?")
+
+
+def check(criterion: Criterion) -> None:
+    """Raise unless the criterion is known."""
+    if callable(criterion) or criterion in CRITERIA[:-1] or _WITHIN.fullmatch(str(criterion)):
+        return
+    raise GSRError(f"criterion must be one of {CRITERIA} or a callable, got {criterion!r}")
+
+
 #: Bits that a function takes beyond those of its node: what seldom comes up in laws costs more.
 RARE = {"tan": 3.0, "tanh": 3.0, "sin": 0.5, "cos": 0.5, "exp": 0.5, "exp_neg": 0.5, "ln": 0.5}
 RARE_FOR_TARGETS = {"tan": 4.0, "tanh": 4.0, "sin": 4.0, "cos": 4.0, "cube": 1.0}
@@ -86,9 +96,9 @@ def _value(entries: Sequence[FrontEntry], i: int, n_rows: int, criterion: Criter
         return entry.left_out
     if criterion in ("bic", "aicc"):
         return _information(entry, n_rows, criterion)
-    found = re.fullmatch(r"simplest within ([0-9.eE+-]+)( ?%)?", criterion)
-    if not found:
-        raise GSRError(f"criterion must be one of {CRITERIA} or a callable, got {criterion!r}")
+    check(criterion)
+    found = _WITHIN.fullmatch(criterion)
+    assert found is not None
     share = float(found[1]) / (100.0 if found[2] else 1.0)
     enough = (1.0 + share) * min(other.rmse for other in entries)
     return float(entry.complexity) if entry.rmse <= enough else math.inf

@@ -13,7 +13,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gsr import _core, options, search, selection, subset, validation
+from gsr import _core, criteria, options, search, selection, subset, validation
 from gsr._fitted import Training
 from gsr.criteria import Criterion
 from gsr.equation import Equation
@@ -260,9 +260,7 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         everything = (
             Training(library, target_library, table, target) if len(seen) < len(target) else None
         )
-        evolution = _core.Evolution(
-            data.X, data.y, library.table, target_library.table, settings
-        )
+        evolution = _core.Evolution(data.X, data.y, library.table, target_library.table, settings)
         start = time.perf_counter()
         with self._reporter() as report:
             self.status_ = search.run(evolution, self.max_time, report)
@@ -292,6 +290,9 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         settings = options.make_settings(self.preset, self.solver, chosen)
         options.check_option("max_time", self.max_time, options.Range(float, 0.0))
         options.check_option("max_generations", self.max_generations, options.Range(int, 1))
+        options.check_option("max_rows", self.max_rows, options.Range(int, 1))
+        options.check_choice("poles", self.poles, selection.POLE_POLICIES)
+        criteria.check(self.criterion)
         options.check_option("n_jobs", self.n_jobs, options.Range(int, -1024))
         if self.n_jobs == 0:
             raise GSRError("n_jobs must be a number of threads, or -1 for all cores, got 0")

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from gsr import target_scale
 from gsr._fitted import FittedLaw, LawLike, Training, constants, weights
 from gsr._rows import is_constant
-from gsr.criteria import BITS_OF_POLE, Criterion, description_length, ranking
+from gsr.criteria import BITS_OF_POLE, BITS_PER_NODE, Criterion, description_length, ranking
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.poles import Poles, poles
@@ -26,7 +26,13 @@ from gsr.uncertainty import Uncertainty, uncertainty
 #: Nodes of y = c.
 CONSTANT_LAW = 3
 
+#: Laws that are refined at most, and how far behind the best they may be, in bits.
+MOST_REFINED = 24
+HOPE_BITS = 25.0
+HOPE_BITS_PER_ROW = 0.5
+
 PolePolicy = Literal["avoid", "forbid", "allow"]
+POLE_POLICIES = ("avoid", "forbid", "allow")
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +177,19 @@ def front(
     with threadpool_limits(1):
         checked = [_confirmed(law, everything) if everything and law.exact else law for law in laws]
         if not any(law.exact for law in checked):
-            checked = [refine(law, data) for law in checked]
+            hopeful = _hopeful(checked, len(data.y))
+            checked = [refine(law, data) if i in hopeful else law for i, law in enumerate(checked)]
     return [_entry(law, equation, data) for law in checked]
+
+
+def _hopeful(laws: Sequence[LawLike], n_rows: int) -> set[int]:
+    """Return the laws whose refinement could make them the choice: it is slow work."""
+    lengths = [
+        n_rows * math.log2(max(law.rmse, 1e-300)) + BITS_PER_NODE * law.complexity for law in laws
+    ]
+    order = sorted(range(len(laws)), key=lambda i: lengths[i])
+    limit = lengths[order[0]] + HOPE_BITS + HOPE_BITS_PER_ROW * n_rows if order else 0.0
+    return {i for i in order[:MOST_REFINED] if lengths[i] <= limit}
 
 
 def finish(
@@ -276,7 +293,9 @@ def pareto(entries: Sequence[FrontEntry], chosen: FrontEntry) -> tuple[list[Fron
         if entry is chosen:
             kept = [each for each in kept if each.complexity < entry.complexity]
             kept.append(entry)
-        elif not kept or (entry.complexity > kept[-1].complexity and _error(entry) < _error(kept[-1])):
+        elif not kept or (
+            entry.complexity > kept[-1].complexity and _error(entry) < _error(kept[-1])
+        ):
             kept.append(entry)
     return kept, kept.index(chosen)
 

@@ -114,6 +114,7 @@ class Guide {
 
   // `whole`: a library of which the lasso picks, not a choice.
   Law propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi, bool whole = false);
+  void tidy(const Law& law);
   const LogTarget* log_target(const Basis& psi) const;
   void propose_set(const Goal& goal, const WholeSet& set);
   void propose_pairs_beside(Goal& goal);
@@ -150,6 +151,7 @@ class Guide {
   std::size_t stage_ = 0;
   int level_ = 0;
   bool simple_done_ = false;
+  double tidied_ = std::numeric_limits<double>::infinity();  // bits of the law tidied last
   std::vector<Individual> individuals_;
   long evaluations_ = 0;
 };

@@ -1,0 +1,133 @@
+"""The guided search: noise is no law, a law is seen through noise, approximations say so."""
+
+import warnings
+
+import numpy as np
+import pytest
+import sympy
+
+from gsr import GSRRegressor
+
+
+def regressor(**changes):
+    return GSRRegressor(**({"random_state": 0, "n_jobs": 1, "max_time": 2.0} | changes))
+
+
+def positive(n, d, seed=0):
+    return np.random.default_rng(seed).uniform(0.5, 3.0, (n, d))
+
+
+def chosen(model):
+    return model.front_[model.best_index_]
+
+
+# ---- data without a law ----------------------------------------------------------------------
+
+SIZES = [(40, 2), (80, 1), (100, 3), (60, 5), (20, 1)]
+
+
+@pytest.mark.parametrize(("n", "d"), SIZES)
+def test_noise_gets_the_constant(n, d):
+    X, y = positive(n, d, seed=n), np.random.default_rng(n + d).normal(size=n)
+    model = regressor().fit(X, y)
+    assert not chosen(model).uses_features, model.equation_
+    assert model.level_ == "noise"
+    assert not any(entry.exact for entry in model.front_)
+    np.testing.assert_allclose(model.predict(X), y.mean(), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("n", "d"), SIZES)
+def test_a_shuffled_target_gets_the_constant(n, d):
+    X = positive(n, d, seed=n + 1)
+    law = X[:, 0] ** 2 * (X[:, -1] + 1)
+    y = np.random.default_rng(n + d).permutation(law)
+    model = regressor().fit(X, y)
+    assert not chosen(model).uses_features, model.equation_
+    assert model.level_ == "noise"
+
+
+def test_the_target_that_was_shuffled_has_a_law():
+    X = positive(100, 3, seed=101)
+    model = regressor(max_time=20.0).fit(X, X[:, 0] ** 2 * (X[:, -1] + 1))
+    assert (model.status_, model.level_) == ("exact", "rounding")
+
+
+@pytest.mark.parametrize("spread", [1e-3, 30.0])
+def test_the_spread_of_noise_makes_no_law(spread):
+    """A periodic g has a solution near every y; that explains nothing."""
+    X = positive(60, 2)
+    y = 5.0 + spread * np.random.default_rng(1).normal(size=60)
+    model = regressor(max_time=1.0).fit(X, y)
+    assert not chosen(model).uses_features, model.equation_
+
+
+def test_errors_are_those_of_the_predictions():
+    """Of several solutions for y the law must be judged by the one that it would predict."""
+    X = positive(60, 2)
+    y = 3.0 * np.random.default_rng(2).normal(size=60)
+    model = regressor(max_time=None, max_generations=100).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for entry in model.front_:
+            found = np.sqrt(np.mean((entry.equation.predict(X) - y) ** 2))
+            assert found <= 1.05 * entry.rmse, entry.equation
+
+
+# ---- a law under noise -----------------------------------------------------------------------
+
+x1, x2, x3 = sympy.symbols("x1 x2 x3", positive=True)
+NOISY = {
+    "product": (lambda a, b: a * b, x1 * x2),
+    "quotient": (lambda a, b: a / b, x1 / x2),
+    "sum": (lambda a, b: 3 * a + b**2, 3 * x1 + x2**2),
+    "parallel": (lambda a, b: a * b / (a + b), x1 * x2 / (x1 + x2)),
+    "root": (lambda a, b: np.sqrt(a + b), sympy.sqrt(x1 + x2)),
+    "Kepler": (lambda a, b: np.sqrt(a**3 / b), sympy.sqrt(x1**3 / x2)),
+    "gravity": (lambda a, b, c: a * b / c**2, x1 * x2 / x3**2),
+    "exponential": (lambda a: np.exp(-a), sympy.exp(-x1)),
+    "wave": (lambda a: a + np.sin(a), x1 + sympy.sin(x1)),
+    "cubic": (lambda a: a**3 + a**2 + a, x1**3 + x1**2 + x1),
+}
+
+
+def closed_form(equation):
+    """Return y as an expression of positive features."""
+    positive_names = {sympy.Symbol(str(s), real=True): s for s in (x1, x2, x3)}
+    return [form.subs(positive_names) for form in equation.explicit()]
+
+
+@pytest.mark.parametrize("name", NOISY)
+def test_the_law_is_seen_through_one_percent_of_noise(name):
+    law, expected = NOISY[name]
+    X = positive(100, len(expected.free_symbols), seed=7)
+    truth = law(*X.T)
+    noise = np.random.default_rng(8).normal(size=100)
+    model = regressor().fit(X, truth + 0.01 * np.sqrt(np.mean(truth**2)) * noise)
+    assert model.level_ == "noise"
+    # The offered simple constants are the true ones, so the structure is.
+    forms = closed_form(chosen(model).rounded_equation)
+    assert any(sympy.simplify(form - expected) == 0 for form in forms), model.equation_
+    assert np.sqrt(np.mean((model.predict(X) - truth) ** 2)) < 0.01 * np.sqrt(np.mean(truth**2))
+
+
+# ---- approximations --------------------------------------------------------------------------
+
+POLYNOMIALS = {
+    "library": ["identity"], "transform_target": False, "division": False, "constants": False,
+    "unit": False, "depth": 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("function", [np.exp, np.sqrt, lambda t: np.sin(3 * t)])
+def test_an_approximation_is_said_to_be_one(function):
+    X = np.linspace(0.1, 4, 80)[:, None]
+    model = regressor(max_generations=150, max_time=None, **POLYNOMIALS).fit(X, function(X[:, 0]))
+    assert model.status_ == "max_generations"
+    assert model.level_ == "above"
+    assert not chosen(model).exact
+
+
+def test_the_same_function_is_a_law_where_the_library_has_it():
+    X = np.linspace(0.1, 4, 80)[:, None]
+    model = regressor(max_time=20.0).fit(X, np.sin(3 * X[:, 0]))
+    assert (model.status_, model.level_) == ("exact", "rounding")
