@@ -58,15 +58,17 @@ void Archive::keep_runner_up(const Law& law) {
 }
 
 bool Archive::offer(const Law& law) {
-  keep_runner_up(law);
-  if (!joins_front(law)) return false;
-  front_.erase(std::remove_if(front_.begin(), front_.end(),
-                              [&](const Law& other) {
-                                return (law.exact && other.exact) ||
-                                       (other.complexity >= law.complexity &&
-                                        (law.exact || other.rmse >= law.rmse));
-                              }),
-               front_.end());
+  if (!joins_front(law)) {
+    keep_runner_up(law);
+    return false;
+  }
+  const auto beaten = [&](const Law& other) {
+    return (law.exact && other.exact) ||
+           (other.complexity >= law.complexity && (law.exact || other.rmse >= law.rmse));
+  };
+  for (const Law& other : front_)
+    if (beaten(other)) keep_runner_up(other);
+  front_.erase(std::remove_if(front_.begin(), front_.end(), beaten), front_.end());
   const auto place =
       std::find_if(front_.begin(), front_.end(),
                    [&](const Law& other) { return other.complexity > law.complexity; });

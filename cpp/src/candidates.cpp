@@ -117,9 +117,9 @@ bool power_factors(const Table& table, const Tree& tree, int twice_p, std::vecto
   return true;
 }
 
-Candidates::Candidates(const Dataset& data, const Table& table, const std::vector<int>& features,
-                       const Reach& reach)
-    : data_(data), table_(table), evaluator_(data, table, kKeptBytes) {
+Candidates::Candidates(const Dataset& data, const Table& table, const Settings& settings,
+                       const std::vector<int>& features, const Reach& reach)
+    : data_(data), table_(table), settings_(settings), evaluator_(data, table, kKeptBytes) {
   const auto stride = static_cast<std::size_t>(data.features.stride());
   direction_.assign(stride, 0.0);
   scratch_.assign(stride, 0.0);
@@ -147,15 +147,16 @@ void Candidates::make_monomials(const std::vector<int>& features, const Reach& r
   for (const Monomial& monomial : all) {
     Basis basis;
     double* out = monomial_values_[static_cast<Index>(monomials_.size())];
-    if (!composition::write({monomial_tree(table_, monomial)}, basis)) continue;
-    if (!evaluator_.evaluate(basis, out)) continue;
+    const Tree tree = monomial_tree(table_, monomial);
+    if (!composition::allowed(tree, table_, settings_)) continue;
+    if (!composition::write({tree}, basis) || !evaluator_.evaluate(basis, out)) continue;
     monomials_.push_back(monomial);
     monomial_costs_.push_back(cost_of(monomial));
   }
 }
 
 bool Candidates::add_atom(const Tree& tree, int cost, bool base) {
-  if (atoms_.size() == max_atoms_) return false;
+  if (atoms_.size() == max_atoms_ || !composition::allowed(tree, table_, settings_)) return false;
   Basis basis;
   double* out = atom_values_[static_cast<Index>(atoms_.size())];
   if (!composition::write({tree}, basis) || !evaluator_.evaluate(basis, out)) return false;
@@ -167,7 +168,7 @@ bool Candidates::add_atom(const Tree& tree, int cost, bool base) {
 void Candidates::make_atoms(const std::vector<int>& features, const Reach& reach) {
   max_atoms_ = reach.atoms;
   atom_values_.resize(data_.n_rows(), static_cast<Index>(max_atoms_));
-  for (const Recipe& recipe : atom_recipes(table_, features, reach)) {
+  for (const Recipe& recipe : atom_recipes(table_, settings_, features, reach)) {
     const auto before = static_cast<Index>(atoms_.size());
     if (add_atom(recipe.tree, recipe.cost, true) && !is_new(atom_values_[before])) atoms_.pop_back();
   }

@@ -144,6 +144,19 @@ void push_monomials(Operands& operands, std::size_t width, const Table& table, B
   }
 }
 
+// 1/(x1 x2) is the product of 1/x1 and 1/x2.
+Row as_quotient(Row row, const Table& table) {
+  Row positive = row;
+  positive.transformation = static_cast<std::int16_t>(-row.transformation);
+  if (row.transformation >= 0 || !is_monomial(positive, table)) return row;
+  for (std::int16_t& v : positive.variables) v = static_cast<std::int16_t>(-v);
+  positive.argument = ArgumentType::product;
+  sort_operands(positive.variables, static_cast<std::size_t>(positive.n_operands()));
+  const bool lone = positive.n_operands() == 1 && positive.variables[0] > 0;
+  if (lone) positive.argument = ArgumentType::variable;
+  return positive;
+}
+
 // Of a canonical row that stands for itself.
 int complexity(const Row& row, const Table& table) {
   int nodes = table[row.code()].cost + (row.reciprocal() ? 1 : 0);
@@ -320,7 +333,7 @@ Row canonical(const Row& row, const Table& table) {
   if (row.argument == ArgumentType::weighted) return row;
   if (row.argument == ArgumentType::variable) {
     out.variables[0] = row.variables[0];
-    return out;
+    return as_quotient(out, table);
   }
   std::size_t n = 0;
   for (const std::int16_t v : row.variables)
@@ -328,7 +341,7 @@ Row canonical(const Row& row, const Table& table) {
   sort_operands(out.variables, n);
   const bool divided = row.argument == ArgumentType::product && out.variables[0] < 0;
   out.argument = n == 1 && !divided ? ArgumentType::variable : row.argument;
-  return out;
+  return as_quotient(out, table);
 }
 
 Basis canonical(const Basis& basis, const Table& table, int n_v) {

@@ -49,6 +49,7 @@ Problem validated(Problem problem) {
           "sublibrary stages out of range");
   require(s.transform_target || problem.target_table.identity() >= 0,
           "without transformed targets the target library needs the identity");
+  require(1 <= s.depth && s.depth <= kMaxRows, "depth out of range");
   require(s.admm.rho > 0.0, "rho must be positive");
   return problem;
 }
@@ -116,7 +117,7 @@ Evolution::Status Evolution::run(double seconds) {
   return status_;
 }
 
-// Guided and random births get the same share of the work; what the guide finds joins the population.
+// Guide and random births share the work in a fixed ratio; what the guide finds joins the population.
 void Evolution::follow_guide() {
   const long before = guide_->evaluations();
   guided_work_ += guide_->step(archive_);
@@ -204,7 +205,7 @@ void Evolution::select_survivors() {
 }
 
 long Evolution::n_unconverged() const {
-  long total = 0;
+  long total = guide_ == nullptr ? 0 : guide_->n_unconverged();
   for (const auto& solver : solvers_) total += solver->n_unconverged();
   return total;
 }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <chrono>
-#include <cstdio>
 #include <map>
 #include <numeric>
 
@@ -118,12 +116,7 @@ double Guide::step(Archive& archive) {
   if (work_.empty()) return 1e18;
   const std::function<double()> task = std::move(work_.front());
   work_.pop_front();
-  const auto t0 = std::chrono::steady_clock::now();
-  const double cost = std::max(1.0, task());
-  if (std::getenv("GSR_TRACE"))
-    std::fprintf(stderr, "level %d.%d step cost %.1f time %.3f ms\n", level_, static_cast<int>(kStages[stage_].look), cost,
-                 1e3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - t0).count());
-  return cost;
+  return std::max(1.0, task());
 }
 
 double Guide::size_of(double operations) const {
@@ -253,7 +246,7 @@ void Guide::make_goals() {
         goal.promise = old.promise;
     log_goals_.push_back(std::move(goal));
   }
-  if (level_ == 0) {
+  if (stage_ == 0) {
     find_prefactors();
     choose_rows(rows_at(level_, problem_.x.n_features()));
   }
@@ -410,11 +403,6 @@ void Guide::find_prefactors() {
     doubtful.emplace_back(features_[static_cast<std::size_t>(j)], power);
     if (worst < 4.0) pure.emplace_back(features_[static_cast<std::size_t>(j)], power);
   }
-  if (std::getenv("GSR_TRACE"))
-    for (const Monomial& found : {pure, doubtful}) {
-      for (const auto& [f, p] : found) std::fprintf(stderr, "x%d^%d ", f, p);
-      std::fprintf(stderr, "\n");
-    }
   for (const Monomial& found : {pure, doubtful})
     if (!found.empty() && std::find(prefactors_.begin(), prefactors_.end(), found) == prefactors_.end())
       prefactors_.push_back(found);
@@ -452,9 +440,11 @@ Law Guide::propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi,
   solver_.collect(*archive_, laws);
   for (const Law& law : laws)
     if (std::isfinite(law.rmse)) archive_->offer(law);
-  for (int j = 0; j < solver_.phi().size(); ++j) individual.phi.push_back(solver_.phi().basis(j));
-  individual.psi = {psi[0]};
-  individuals_.push_back(std::move(individual));
+  if (psi.size() == 1) {
+    for (int j = 0; j < solver_.phi().size(); ++j) individual.phi.push_back(solver_.phi().basis(j));
+    individual.psi = psi;
+    individuals_.push_back(std::move(individual));
+  }
   if (fitted.exact && fitted.bits < tidied_) tidy(fitted);
   const LogTarget* logarithm = psi.size() == 1 ? log_target(psi[0]) : nullptr;
   if (logarithm != nullptr)
@@ -526,7 +516,7 @@ void Guide::propose_set(const Goal& goal, const WholeSet& set) {
 double Guide::build_pools() {
   const Table& table = problem_.table;
   const Reach r = reach(level_, features_.size());
-  candidates_ = std::make_unique<Candidates>(x_, table, features_, r);
+  candidates_ = std::make_unique<Candidates>(x_, table, settings_, features_, r);
   Columns ones(x_.n_rows(), 1);
   std::fill_n(ones[0], x_.n_rows(), 1.0);
   sum_pool_ = std::make_unique<ols::Pool>(candidates_->values(candidates_->terms()), ones);
@@ -809,7 +799,7 @@ void Guide::propose_product(LogGoal& goal, const ols::Choice& choice) {
 
 Guide::Moving Guide::make_moving(const Parametric::Extent& extent, const Columns& free) const {
   Moving moving;
-  moving.parametric = std::make_unique<Parametric>(x_, problem_.table, features_, extent);
+  moving.parametric = std::make_unique<Parametric>(x_, problem_.table, settings_, features_, extent);
   const Columns plain = candidates_->values(beside_);
   const auto n = plain.n_columns() + static_cast<Index>(moving.parametric->size());
   Columns columns(x_.n_rows(), n);

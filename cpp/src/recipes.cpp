@@ -35,8 +35,9 @@ bool shares_feature(const Monomial& a, const Monomial& b) {
 
 class Cook {
  public:
-  Cook(const Table& table, const std::vector<int>& features, const Reach& reach)
-      : table_(table), features_(features) {
+  Cook(const Table& table, const Settings& settings, const std::vector<int>& features,
+       const Reach& reach)
+      : table_(table), settings_(settings), features_(features) {
     powers_.push_back({});
     const int highest = features.size() <= 2 ? 5 : 3;
     for (Monomial& m : list_monomials(features, std::min(reach.degree, highest), kMostPowers * 8)) {
@@ -49,6 +50,8 @@ class Cook {
                      [](const Power& a, const Power& b) { return a.degree < b.degree; });
     for (const char* name : {"sin", "cos", "exp", "exp_neg", "ln", "tanh", "tan", "sqrt"})
       if (const int code = table.find(name); code >= 0) unary_.push_back(code);
+    for (int code = 0; code < table.size(); ++code)
+      if (table[code].custom) unary_.push_back(code);
     for (const char* name : {"cos", "sin", "exp"})
       if (const int code = table.find(name); code >= 0) shifted_.push_back(code);
   }
@@ -96,8 +99,10 @@ class Cook {
     for (const Sketch& sketch : sketches_) {
       if (out.size() == limit) break;
       if (sketch.rank >= quota && others == 0) continue;
+      Tree tree = sketch.make();
+      if (!composition::allowed(tree, table_, settings_)) continue;
       if (sketch.rank >= quota) --others;
-      out.push_back({sketch.make(), sketch.cost});
+      out.push_back({std::move(tree), sketch.cost});
     }
     return out;
   }
@@ -304,6 +309,7 @@ class Cook {
   }
 
   const Table& table_;
+  const Settings& settings_;
   const std::vector<int>& features_;
   std::vector<Power> powers_, laurent_;
   std::vector<int> unary_, shifted_;
@@ -313,9 +319,9 @@ class Cook {
 
 }  // namespace
 
-std::vector<Recipe> atom_recipes(const Table& table, const std::vector<int>& features,
-                                 const Reach& reach) {
-  return Cook(table, features, reach).cook(reach.atoms / 2, reach.deep);
+std::vector<Recipe> atom_recipes(const Table& table, const Settings& settings,
+                                 const std::vector<int>& features, const Reach& reach) {
+  return Cook(table, settings, features, reach).cook(reach.atoms / 2, reach.deep);
 }
 
 }  // namespace gsr

@@ -85,7 +85,7 @@ double Refiner::improve(const double* target, std::vector<Basis>& bases, int ste
   for (std::size_t j = 0; j < bases.size(); ++j)
     for (std::size_t k = 0; k < static_cast<std::size_t>(bases[j].n_weights()); ++k)
       if (bases[j].weights[k] != 1.0) free.push_back({j, k});
-  const double size = std::sqrt(small_blas::dot(target, target, columns_.stride()));
+  const double size = residual(target, {});  // beside the constant alone
   double error = residual(target, bases);
   if (free.empty() || !std::isfinite(error)) return error / size;
   double damping = 1e-3;

@@ -50,6 +50,9 @@ class Equation:
         For each basis function the rows of ln that need the bars of ln|t|.
     inversion : Inversion
         Solves g(y) = v.
+    level : str
+        What the law leaves of the training data: ``"rounding"``, ``"noise"``, ``"above"`` (it is an
+        approximation) or ``"unknown"``.
     """
 
     library: Library
@@ -63,6 +66,7 @@ class Equation:
     absolute_target: Bars
     absolute_features: Bars
     inversion: Inversion
+    level: str = "unknown"
 
     @classmethod
     def from_data(

@@ -35,13 +35,16 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     preset : {"default", "paper"}
-        Where options that are None take their values from. ``"paper"`` is the genetic programming
-        and the hyper-parameters of the GSR paper with a well-posed solver.
-    library : Library, str or sequence, default the paper's appendix table
+        Where options that are None take their values from. ``"default"`` is the guided search with
+        the wider encoding; ``"paper"`` the genetic programming and the hyper-parameters of the GSR
+        paper with a well-posed solver.
+    library : Library, str or sequence, optional
         Transformations for the features: names, own `gsr.Transformation` objects, or a preset
-        table (``"table2"``, ``"table13"``, ``"all"``).
+        table (``"table2"``, ``"table13"``, ``"all"``). All built-in ones unless given; with
+        ``preset="paper"`` those of the paper's appendix table.
     target_library : Library, str or sequence, optional
-        Transformations for the target; those of `library` that are not trigonometric unless given.
+        Transformations for the target; those of `library` unless given, with ``preset="paper"``
+        without the trigonometric ones.
     transform_target : bool, optional
         False looks for y = f(x) only (the paper's s-GSR).
     solver : {"well_posed", "printed"}, optional
@@ -113,6 +116,9 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         ``interrupted``.
     best_index_ : int
         Where `equation_` is on the front.
+    rounded_equation_ : Equation
+        The chosen law with constants near simple numbers (0.49998) rounded (1/2), where the data
+        agree.
     level_ : str
         What the chosen law leaves: ``"rounding"`` (it is exact), ``"noise"``, ``"above"`` (it is an
         approximation) or ``"unknown"`` (too few rows to tell).
@@ -281,7 +287,7 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if everything is not None:
             chosen = selection.finish(chosen, equation, everything)
         self.front_, self.best_index_ = selection.pareto(entries, chosen)
-        self.equation_ = chosen.equation
+        self.equation_ = chosen.label()
         return self
 
     def _settings(self) -> Any:
@@ -344,7 +350,35 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def level_(self) -> str:
         """What the chosen law leaves: rounding, noise, or more."""
         check_is_fitted(self)
-        return self.front_[self.best_index_].level
+        return str(self.front_[self.best_index_].level)
+
+    @property
+    def rounded_equation_(self) -> Equation:
+        """The chosen law with constants near simple numbers rounded, where the data agree."""
+        check_is_fitted(self)
+        return self.front_[self.best_index_].rounded_equation
+
+    def intervals(self, level: float = 0.95) -> dict[str, tuple[float, float, float]]:
+        """Return each constant of the chosen law with its confidence interval.
+
+        Parameters
+        ----------
+        level : float
+            Confidence, between 0 and 1.
+
+        Returns
+        -------
+        dict
+            Name of the constant (alpha of a term, beta of a transformed target, a weight inside an
+            argument) to (value, lower end, upper end).
+        """
+        check_is_fitted(self)
+        found = self.front_[self.best_index_].uncertainty
+        ends = found.intervals(level)
+        return {
+            name: (float(value), float(low), float(high))
+            for name, value, (low, high) in zip(found.names, found.values, ends, strict=True)
+        }
 
     # ---- using -------------------------------------------------------------------------------
 

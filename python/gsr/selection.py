@@ -115,6 +115,11 @@ class FrontEntry:
         """The error on held-out rows, or leave-one-out (to first order) if there are none."""
         return self.held_out if self.held_out is not None else leave_one_out(*self._fitted())
 
+    def label(self) -> Equation:
+        """Let the equation say what it leaves, and return it."""
+        self.__dict__["equation"] = replace(self.equation, level=self.level)
+        return self.equation
+
     @property
     def uses_features(self) -> bool:
         """Whether the law is more than a constant."""

@@ -40,8 +40,8 @@ struct Candidate {
 class Candidates {
  public:
   // `features` are those worth combining, in the order of their promise.
-  Candidates(const Dataset& data, const Table& table, const std::vector<int>& features,
-             const Reach& reach);
+  Candidates(const Dataset& data, const Table& table, const Settings& settings,
+             const std::vector<int>& features, const Reach& reach);
 
   // Terms of a sum, cheapest first, distinct as columns.
   const std::vector<Candidate>& terms() const { return terms_; }
@@ -77,6 +77,7 @@ class Candidates {
 
   const Dataset& data_;
   const Table& table_;
+  const Settings& settings_;
   Evaluator evaluator_;
   std::vector<Monomial> monomials_;
   std::vector<int> monomial_costs_;

@@ -31,6 +31,7 @@ class Guide {
   bool simple_done() const { return simple_done_; }
   std::vector<Individual> take_individuals() { return std::move(individuals_); }
   long evaluations() const { return evaluations_; }
+  long n_unconverged() const { return solver_.n_unconverged(); }
 
  private:
   // An exact law shows without weights, which cost a pool for every psi; noise in y asks for them.

@@ -17,8 +17,8 @@ class Parametric {
     int cycles;               // of oscillations over the range of a feature
     bool logarithms;          // functions as logarithms, for sums of logarithms
   };
-  Parametric(const Dataset& data, const Table& table, const std::vector<int>& features,
-             const Extent& extent);
+  Parametric(const Dataset& data, const Table& table, const Settings& settings,
+             const std::vector<int>& features, const Extent& extent);
 
   std::size_t size() const { return items_.size(); }
   void write(std::size_t item, double* out) const;

@@ -13,7 +13,7 @@ struct Recipe {
 };
 
 // Half of the atoms that the reach allows, cheapest first; powers of them are the rest.
-std::vector<Recipe> atom_recipes(const Table& table, const std::vector<int>& features,
-                                 const Reach& reach);
+std::vector<Recipe> atom_recipes(const Table& table, const Settings& settings,
+                                 const std::vector<int>& features, const Reach& reach);
 
 }  // namespace gsr
