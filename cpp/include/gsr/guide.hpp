@@ -79,6 +79,7 @@ class Guide {
   };
 
   void choose_rows(Index n);
+  Columns constant_column() const;
   void rank_features();
   void make_goals();
   void weigh_goals();
@@ -121,6 +122,8 @@ class Guide {
   void propose_pairs_beside(Goal& goal);
   void propose_sum(Goal& goal, const ols::Choice& choice);
   void propose_product(LogGoal& goal, const ols::Choice& choice);
+  // Exponents count as halves if they are this near, when there may be noise.
+  static constexpr double kNoisyExponent = 0.12;
   bool propose_as_product(const Law& law, const Basis& plain, const Monomial& prefactor,
                           double tolerance);
   bool product_factors(const Law& law, double tolerance, Trees& factors) const;
