@@ -61,11 +61,12 @@ def test_the_spread_of_noise_makes_no_law(spread):
     assert not chosen(model).uses_features, model.equation_
 
 
-def test_errors_are_those_of_the_predictions():
-    """Of several solutions for y the law must be judged by the one that it would predict."""
-    X = positive(60, 2)
-    y = 3.0 * np.random.default_rng(2).normal(size=60)
-    model = regressor(max_time=None, max_generations=100).fit(X, y)
+@pytest.mark.parametrize(("n", "d"), [(60, 2), (80, 1)])
+def test_errors_are_those_of_the_predictions(n, d):
+    """An error to first order, or to whichever solution is nearest to the data, is too small."""
+    X = positive(n, d, seed=n)
+    y = np.random.default_rng(n + d).normal(size=n)
+    model = regressor(max_time=None, max_generations=300).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for entry in model.front_:
@@ -108,6 +109,32 @@ def test_the_law_is_seen_through_one_percent_of_noise(name):
     forms = closed_form(chosen(model).rounded_equation)
     assert any(sympy.simplify(form - expected) == 0 for form in forms), model.equation_
     assert np.sqrt(np.mean((model.predict(X) - truth) ** 2)) < 0.01 * np.sqrt(np.mean(truth**2))
+
+
+@pytest.fixture(scope="module")
+def line():
+    X = positive(100, 2)
+    noise = 0.02 * np.random.default_rng(1).normal(size=100)
+    return regressor(max_time=1.0).fit(X, 3 * X[:, 0] + X[:, 1] ** 2 + noise)
+
+
+def test_constants_come_with_intervals(line):
+    intervals = line.intervals()
+    assert len(intervals) == 2
+    for (value, low, high), truth in zip(intervals.values(), (3.0, 1.0), strict=True):
+        assert low < value < high
+        assert abs(value - truth) < high - low < 0.1
+    wider = line.intervals(0.999)
+    assert all(wider[name][1] < low for name, (_, low, _) in intervals.items())
+
+
+def test_simple_constants_are_offered(line):
+    assert str(line.rounded_equation_) == "y = 3 x1 + x2^2"
+    assert str(line.equation_) != str(line.rounded_equation_)
+
+
+def test_the_equation_carries_its_level(line):
+    assert line.equation_.level == line.level_ == "noise"
 
 
 # ---- approximations --------------------------------------------------------------------------

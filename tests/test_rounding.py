@@ -42,6 +42,14 @@ def test_numbers_that_are_not_simple(value, error):
     assert simplest(value, error) is None
 
 
+@pytest.mark.parametrize("value", [1.0, 0.1, 3.0, 1e12, 0.7183])
+@pytest.mark.parametrize("error", [0.0, 1e-17, 1.570092458683775e-17, 1e-300])
+def test_errors_below_the_rounding_of_the_value(value, error):
+    """The data of an exact law know a constant to more digits than it has."""
+    found = simplest(value, error * value)
+    assert found is None or found.value == pytest.approx(value, rel=1e-15)
+
+
 def test_few_numbers_are_simple_by_chance():
     rng = np.random.default_rng(0)
     found = [simplest(value, 1e-5) for value in rng.uniform(1, 2, 300)]

@@ -50,8 +50,7 @@ struct Infos {
 Batch check_start(const py::object& start, Index problems, Index n) {
   if (start.is_none()) return Batch();
   const auto given = start.cast<Batch>();
-  if (given.ndim() != 3 || given.shape(0) != problems || given.shape(1) != 2 ||
-      given.shape(2) != n)
+  if (given.ndim() != 3 || given.shape(0) != problems || given.shape(1) != 2 || given.shape(2) != n)
     throw std::invalid_argument("start must be (problems, 2, columns): z and u");
   return given;
 }
@@ -161,11 +160,11 @@ py::dict well_posed(const Batch& x, const Batch& y, const admm::Settings& settin
     py::gil_scoped_release release;
     WellPosed solver(s);
     for (Index i = 0; i < s.problems; ++i) {
-      infos.add(solver.solve(
-          x.data() + i * s.n_phi * s.rows, y.data() + i * s.n_psi * s.rows, settings,
-          warm_start.size() == 0 ? nullptr : warm_start.data() + i * 2 * s.n_phi,
-          alpha.mutable_data() + i * (s.n_phi + 1), beta.mutable_data() + i * s.n_psi,
-          z.mutable_data() + i * s.n_phi, u.mutable_data() + i * s.n_phi));
+      infos.add(
+          solver.solve(x.data() + i * s.n_phi * s.rows, y.data() + i * s.n_psi * s.rows, settings,
+                       warm_start.size() == 0 ? nullptr : warm_start.data() + i * 2 * s.n_phi,
+                       alpha.mutable_data() + i * (s.n_phi + 1), beta.mutable_data() + i * s.n_psi,
+                       z.mutable_data() + i * s.n_phi, u.mutable_data() + i * s.n_phi));
       error.push_back(solver.error());
     }
   }

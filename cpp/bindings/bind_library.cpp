@@ -40,7 +40,6 @@ ElementWise from_callable(py::object callable, std::string name) {
   };
 }
 
-
 Transformation make_custom(const std::string& name, const std::string& text,
                            const std::string& sympy, const py::object& value,
                            const py::object& derivative, const py::object& inverse,
@@ -92,9 +91,10 @@ void bind_library(py::module_& m) {
       .def_readonly("cost", &Transformation::cost)
       .def_readonly("mirror", &Transformation::mirror)
       .def_readonly("period", &Transformation::period)
-      .def_property_readonly("family", [](const Transformation& t) { return family_name(t.family); })
-      .def_property_readonly("has_derivative",
-                             [](const Transformation& t) { return static_cast<bool>(t.derivative); })
+      .def_property_readonly("family",
+                             [](const Transformation& t) { return family_name(t.family); })
+      .def_property_readonly(
+          "has_derivative", [](const Transformation& t) { return static_cast<bool>(t.derivative); })
       .def_property_readonly("has_inverse",
                              [](const Transformation& t) { return static_cast<bool>(t.inverse); })
       .def("value", [](const Transformation& t, const Array& x) { return apply(t.value, x, ""); })

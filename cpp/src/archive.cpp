@@ -50,9 +50,8 @@ void Archive::keep_runner_up(const Law& law) {
     if (same->rmse <= law.rmse) return;
     runners_up_.erase(same);
   }
-  const auto place = std::find_if(runners_up_.begin(), runners_up_.end(), [&](const Law& other) {
-    return length(other) > length(law);
-  });
+  const auto place = std::find_if(runners_up_.begin(), runners_up_.end(),
+                                  [&](const Law& other) { return length(other) > length(law); });
   runners_up_.insert(place, law);
   if (runners_up_.size() > kRunnersUp) runners_up_.pop_back();
 }
@@ -69,16 +68,16 @@ bool Archive::offer(const Law& law) {
   for (const Law& other : front_)
     if (beaten(other)) keep_runner_up(other);
   front_.erase(std::remove_if(front_.begin(), front_.end(), beaten), front_.end());
-  const auto place =
-      std::find_if(front_.begin(), front_.end(),
-                   [&](const Law& other) { return other.complexity > law.complexity; });
+  const auto place = std::find_if(front_.begin(), front_.end(), [&](const Law& other) {
+    return other.complexity > law.complexity;
+  });
   front_.insert(place, law);
   return true;
 }
 
 const Law* Archive::best_exact() const {
-  const auto found = std::find_if(front_.begin(), front_.end(),
-                                  [](const Law& law) { return law.exact; });
+  const auto found =
+      std::find_if(front_.begin(), front_.end(), [](const Law& law) { return law.exact; });
   return found == front_.end() ? nullptr : &*found;
 }
 

@@ -91,8 +91,7 @@ composition::Tree monomial_tree(const Table& table, const Monomial& monomial) {
     for (int k = 0; k < std::abs(p); ++k) operands.push_back(composition::feature(p > 0 ? f : -f));
   if (operands.empty()) operands.push_back(composition::one());
   const bool lone = operands.size() == 1 && operands[0].feature > 0;
-  return combine(table, lone ? ArgumentType::variable : ArgumentType::product,
-                 std::move(operands));
+  return combine(table, lone ? ArgumentType::variable : ArgumentType::product, std::move(operands));
 }
 
 bool power_factors(const Table& table, const Tree& tree, int twice_p, std::vector<Tree>& out) {
@@ -170,7 +169,8 @@ void Candidates::make_atoms(const std::vector<int>& features, const Reach& reach
   atom_values_.resize(data_.n_rows(), static_cast<Index>(max_atoms_));
   for (const Recipe& recipe : atom_recipes(table_, settings_, features, reach)) {
     const auto before = static_cast<Index>(atoms_.size());
-    if (add_atom(recipe.tree, recipe.cost, true) && !is_new(atom_values_[before])) atoms_.pop_back();
+    if (add_atom(recipe.tree, recipe.cost, true) && !is_new(atom_values_[before]))
+      atoms_.pop_back();
   }
   add_powers();
   prints_.clear();
@@ -236,9 +236,8 @@ void Candidates::make_terms(std::size_t limit) {
     for (std::size_t j = i; j < paired; ++j)
       if (cost(by_cost[j]) <= kCheapAtom)
         all.push_back({-1, by_cost[i], by_cost[j], false, cost(by_cost[i]) + cost(by_cost[j])});
-  std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
-    return a.cost < b.cost;
-  });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
   std::size_t places = limit;  // of products; what they are made of is always there
   for (const Candidate& candidate : all) {
     const bool product = candidate.atom >= 0 && (candidate.monomial >= 0 || candidate.second >= 0);

@@ -162,9 +162,9 @@ Tree product(const Table& table, const std::vector<Tree>& factors) {
   if (factors.size() == 1) return factors[0];
   std::vector<Operand> operands;
   for (const Tree& factor : factors) {
-    const bool monomial = factor.transformation == table.identity() &&
-                          (factor.argument == ArgumentType::product ||
-                           (factor.argument == ArgumentType::variable));
+    const bool monomial =
+        factor.transformation == table.identity() &&
+        (factor.argument == ArgumentType::product || (factor.argument == ArgumentType::variable));
     if (monomial) {
       operands.insert(operands.end(), factor.operands.begin(), factor.operands.end());
     } else {

@@ -99,8 +99,7 @@ Row row_from_entries(const Entries& entries, std::size_t i, std::size_t n_rows, 
                 " is not 0 (x), 1 (sum), 2 (product) or 3 (weighted sum)");
   row.argument = static_cast<ArgumentType>(kind);
   const std::size_t columns = operand_columns(entries, row.argument, i);
-  if (columns > kMaxVariables)
-    fail(i, "more than " + std::to_string(kMaxVariables) + " variables");
+  if (columns > kMaxVariables) fail(i, "more than " + std::to_string(kMaxVariables) + " variables");
   for (std::size_t k = 0; k < columns; ++k) {
     if (row.argument == ArgumentType::variable && k > 0) break;  // ignored entries
     const int v = integer(entries[2 + k], i);
@@ -266,8 +265,8 @@ bool operator<(const Basis& a, const Basis& b) {
 }
 
 std::size_t RowHash::operator()(const Row& row) const {
-  std::uint64_t h = static_cast<std::uint64_t>(row.transformation) * 4 +
-                    static_cast<std::uint64_t>(row.argument);
+  std::uint64_t h =
+      static_cast<std::uint64_t>(row.transformation) * 4 + static_cast<std::uint64_t>(row.argument);
   for (const std::int16_t v : row.variables)
     h = (h ^ static_cast<std::uint64_t>(v)) * 0x9E3779B97F4A7C15ull;
   return static_cast<std::size_t>(h ^ (h >> 29));
@@ -314,7 +313,8 @@ NumberMatrix to_matrix(const Basis& basis) {
 
 NumberMatrix to_target_matrix(const Basis& basis) {
   const auto of_y = [](const Row& row) {
-    return row.argument == ArgumentType::variable && (row.variables[0] == 1 || row.variables[0] == 0);
+    return row.argument == ArgumentType::variable &&
+           (row.variables[0] == 1 || row.variables[0] == 0);
   };
   if (!std::all_of(basis.begin(), basis.end(), of_y)) return to_matrix(basis);
   NumberMatrix matrix;
@@ -409,9 +409,8 @@ Basis constant_basis(const Table& table) {
 }
 
 bool is_constant(const Basis& basis, const Table& table) {
-  return std::all_of(basis.begin(), basis.end(), [&](const Row& row) {
-    return row.code() == table.constant();
-  });
+  return std::all_of(basis.begin(), basis.end(),
+                     [&](const Row& row) { return row.code() == table.constant(); });
 }
 
 }  // namespace gsr

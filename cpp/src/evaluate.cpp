@@ -22,8 +22,8 @@ void add_into(const double* a, double weight, double* out, Index n) {
   for (Index i = 0; i < n; ++i) out[i] += weight * a[i];
 }
 
-// x - x is 0 for finite values and NaN otherwise, and a sum keeps a NaN. Eight sums, since additions
-// in a row would wait for each other.
+// x - x is 0 for finite values and NaN otherwise, and a sum keeps a NaN. Eight sums, since
+// additions in a row would wait for each other.
 double not_finite(const double* x, Index n) {
   double sums[8] = {};
   Index i = 0;
@@ -100,10 +100,9 @@ const double* Evaluator::keep(int i) {
 
 // An own transformation that is not kept sees whole columns too.
 Index Evaluator::block_size() const {
-  const bool whole =
-      !basis_.is_plain() && std::any_of(basis_.begin(), basis_.end(), [&](const Row& each) {
-        return table_[each.code()].custom;
-      });
+  const bool whole = !basis_.is_plain() &&
+                     std::any_of(basis_.begin(), basis_.end(),
+                                 [&](const Row& each) { return table_[each.code()].custom; });
   return whole ? data_.n_rows() : kBlock;
 }
 
@@ -180,7 +179,8 @@ const double* Evaluator::operand(int v, int user, Span span) {
 // Values of row i's argument lie in slot 2 i, those of its current operand in slot 2 i + 1.
 double* Evaluator::scratch(std::size_t slot, Index size) {
   Buffer& buffer = scratch_[slot];
-  if (buffer.size() < static_cast<std::size_t>(size)) buffer.resize(static_cast<std::size_t>(padded(size)));
+  if (buffer.size() < static_cast<std::size_t>(size))
+    buffer.resize(static_cast<std::size_t>(padded(size)));
   return buffer.data();
 }
 

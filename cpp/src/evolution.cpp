@@ -19,8 +19,8 @@ constexpr int kLargestBatch = 256;
 // Generations after an exact law was found: so many, and this part of those before.
 constexpr int kGrace = 5;
 constexpr int kGraceShare = 4;
-constexpr int kShortGrace = 2;  // where little can be gained
-constexpr double kPlainLaw = 60.0;   // bits
+constexpr int kShortGrace = 2;      // where little can be gained
+constexpr double kPlainLaw = 60.0;  // bits
 constexpr double kShortLaw = 100.0;
 // Work given to the guide for each unit of the genetic programming, and ahead of it.
 constexpr double kGuidedShare = 2.0;
@@ -95,12 +95,12 @@ void Evolution::archive_constant() {
 // The clock is looked at between births where those are long, so that a run ends in time on large
 // data too; the generation goes on where it was left.
 Evolution::Status Evolution::run(double seconds) {
-  const auto deadline =
-      Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                         std::chrono::duration<double>(std::min(seconds, 1e8)));
+  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                           std::chrono::duration<double>(std::min(seconds, 1e8)));
   while (status_ == Status::running) {
     if (next_birth_ == kBetweenGenerations) {
-      if (guide_ != nullptr && guided_work_ <= kGuidedLead + kGuidedShare * static_cast<double>(bred_)) {
+      if (guide_ != nullptr &&
+          guided_work_ <= kGuidedLead + kGuidedShare * static_cast<double>(bred_)) {
         follow_guide();
         if (Clock::now() >= deadline) break;
         continue;
@@ -117,7 +117,8 @@ Evolution::Status Evolution::run(double seconds) {
   return status_;
 }
 
-// Guide and random births share the work in a fixed ratio; what the guide finds joins the population.
+// Guide and random births share the work in a fixed ratio; what the guide finds joins the
+// population.
 void Evolution::follow_guide() {
   const long before = guide_->evaluations();
   guided_work_ += guide_->step(archive_);
@@ -196,9 +197,9 @@ void Evolution::archive_births(int first, int end) {
 void Evolution::select_survivors() {
   std::stable_sort(population_.begin(), population_.end(),
                    [](const Individual& a, const Individual& b) { return a.fitness < b.fitness; });
-  const auto last = std::unique(
-      population_.begin(), population_.end(),
-      [](const Individual& a, const Individual& b) { return a.fitness == b.fitness; });
+  const auto last =
+      std::unique(population_.begin(), population_.end(),
+                  [](const Individual& a, const Individual& b) { return a.fitness == b.fitness; });
   population_.erase(last, population_.end());
   const auto n = static_cast<std::size_t>(problem_->settings.n_survivors);
   if (population_.size() > n) population_.resize(n);
@@ -234,11 +235,10 @@ Evolution::Status Evolution::check() {
     const int grace = guide_ != nullptr && exact->bits <= kPlainLaw ? kShortGrace : kGrace;
     if (generation_ >= exact_since_ + grace + exact_since_ / kGraceShare) return Status::exact;
   }
-  const bool literal = s.solver == SolverKind::printed ||
-                       (guide_ == nullptr && generation_ >= s.relax_interval);
+  const bool literal =
+      s.solver == SolverKind::printed || (guide_ == nullptr && generation_ >= s.relax_interval);
   if (literal && reaches_threshold()) return Status::threshold;
-  if (s.max_generations > 0 && generation_ + 1 >= s.max_generations)
-    return Status::max_generations;
+  if (s.max_generations > 0 && generation_ + 1 >= s.max_generations) return Status::max_generations;
   return Status::running;
 }
 
@@ -254,8 +254,7 @@ double Evolution::accepted() const {
 bool Evolution::reaches_threshold() const {
   const bool printed = problem_->settings.solver == SolverKind::printed;
   for (const Law& law : archive_.front())
-    if (law.rmse < epsilon() && (printed || rough_bits(law) <= accepted()))
-      return true;
+    if (law.rmse < epsilon() && (printed || rough_bits(law) <= accepted())) return true;
   return false;
 }
 

@@ -129,8 +129,8 @@ double IndividualSolver::freedom() const {
   return share * share;
 }
 
-// A transformed target that a few large values dominate (exp(y)) is easy to fit and says little: the
-// error on the scale of y counts where it is larger.
+// A transformed target that a few large values dominate (exp(y)) is easy to fit and says little:
+// the error on the scale of y counts where it is larger.
 double IndividualSolver::error_on_both_scales(const Law& law) const {
   const double relative = law.rmse / scale_.spread();
   return std::isfinite(relative) ? std::max(law.transformed_error, std::min(relative, 1.0))
@@ -322,8 +322,8 @@ double IndividualSolver::solve_printed() {
     add_to_prediction(j, w(j));
     law_.alpha.push_back(w(j));
     law_.phi.push_back(phi_.basis(j));
-    law_.complexity += is_constant(phi_.basis(j), problem_.table) ? kConstantTerm
-                                                                  : phi_.cost(j) + kTerm;
+    law_.complexity +=
+        is_constant(phi_.basis(j), problem_.table) ? kConstantTerm : phi_.cost(j) + kTerm;
   }
   for (int k = 0; k < psi_.size(); ++k) add_target(law_, k, w(n_phi + k));
   law_.transformed_error = (a * w).norm() / std::sqrt(static_cast<double>(problem_.x.n_rows()));

@@ -28,7 +28,8 @@ std::vector<Index> spread_rows(Index n, Index wanted, std::uint64_t seed) {
   Random random(seed, 17, 0);
   for (Index i = 0; i < wanted; ++i)
     std::swap(rows[static_cast<std::size_t>(i)],
-              rows[static_cast<std::size_t>(random.integer(static_cast<int>(i), static_cast<int>(n) - 1))]);
+              rows[static_cast<std::size_t>(
+                  random.integer(static_cast<int>(i), static_cast<int>(n) - 1))]);
   rows.resize(static_cast<std::size_t>(wanted));
   return rows;
 }
@@ -84,8 +85,7 @@ double Guide::size_of(double operations) const {
 // ---- rows and features -----------------------------------------------------------------------
 
 void Guide::choose_rows(Index n) {
-  const std::vector<Index> chosen =
-      spread_rows(problem_.x.n_rows(), n, settings_.seed);
+  const std::vector<Index> chosen = spread_rows(problem_.x.n_rows(), n, settings_.seed);
   x_.features = take_rows(problem_.x.features, chosen);
   y_.features = take_rows(problem_.y.features, chosen);
 }
@@ -216,7 +216,8 @@ void Guide::plan_sublibraries() {
   for (const Monomial& prefactor : prefactors_) {
     std::vector<int> others;
     for (const int f : features_)
-      if (std::none_of(prefactor.begin(), prefactor.end(), [f](const auto& p) { return p.first == f; }))
+      if (std::none_of(prefactor.begin(), prefactor.end(),
+                       [f](const auto& p) { return p.first == f; }))
         others.push_back(f);
     const std::vector<WholeSet> sets = whole_sublibraries(problem_.table, others, most);
     work_.emplace_back([this, sets] {

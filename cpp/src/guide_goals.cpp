@@ -1,9 +1,8 @@
-#include "gsr/guide.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "gsr/guide.hpp"
 #include "guide_limits.hpp"
 
 namespace gsr {
@@ -47,7 +46,8 @@ void Guide::make_goals() {
     for (const Goal& old : before)
       if (old.psi == goal.psi && old.prefactor == goal.prefactor && old.partner == goal.partner)
         goal.promise = old.promise;
-  // What is left of psi says little about y where psi is steep: y, 1/y, y^2 and ln|y| stay in front.
+  // What is left of psi says little about y where psi is steep: y, 1/y, y^2 and ln|y| stay in
+  // front.
   const auto by_promise = [](const auto& a, const auto& b) { return a.promise < b.promise; };
   const auto n_first = static_cast<std::ptrdiff_t>(std::min<std::size_t>(3, goals_.size()));
   std::stable_sort(goals_.begin() + n_first, goals_.end(), by_promise);
@@ -138,7 +138,8 @@ void Guide::find_prefactors() {
   Columns logs(n, d);
   for (Index j = 0; j < d; ++j)
     for (Index i = 0; i < n; ++i) {
-      const double v = std::log(std::abs(x_.features[features_[static_cast<std::size_t>(j)] - 1][i]));
+      const double v =
+          std::log(std::abs(x_.features[features_[static_cast<std::size_t>(j)] - 1][i]));
       if (!std::isfinite(v)) return;
       logs[j][i] = v;
     }
@@ -183,7 +184,8 @@ void Guide::find_prefactors() {
     if (worst < 4.0) pure.emplace_back(features_[static_cast<std::size_t>(j)], power);
   }
   for (const Monomial& found : {pure, doubtful})
-    if (!found.empty() && std::find(prefactors_.begin(), prefactors_.end(), found) == prefactors_.end())
+    if (!found.empty() &&
+        std::find(prefactors_.begin(), prefactors_.end(), found) == prefactors_.end())
       prefactors_.push_back(found);
 }
 

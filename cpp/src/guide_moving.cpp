@@ -1,8 +1,7 @@
-#include "gsr/guide.hpp"
-
 #include <algorithm>
 #include <cmath>
 
+#include "gsr/guide.hpp"
 #include "guide_limits.hpp"
 
 namespace gsr {
@@ -18,7 +17,8 @@ constexpr Index kPairedWithMoving = 64;
 
 Guide::Moving Guide::make_moving(const Parametric::Extent& extent, const Columns& free) const {
   Moving moving;
-  moving.parametric = std::make_unique<Parametric>(x_, problem_.table, settings_, features_, extent);
+  moving.parametric =
+      std::make_unique<Parametric>(x_, problem_.table, settings_, features_, extent);
   const Columns plain = candidates_->values(beside_);
   const auto n = plain.n_columns() + static_cast<Index>(moving.parametric->size());
   Columns columns(x_.n_rows(), n);
@@ -38,17 +38,20 @@ double Guide::build_moving_sums() {
   const std::vector<Candidate>& terms = candidates_->terms();
   beside_.assign(terms.begin(), terms.begin() + static_cast<std::ptrdiff_t>(
                                                     std::min<std::size_t>(terms.size(), 300)));
-  const Parametric::Extent extent = level_ == 0   ? Parametric::Extent{2 * d, d, 8, false}
-                                    : level_ == 1 ? Parametric::Extent{15 + 8 * d, 2 + 2 * d, 40, false}
-                                                  : Parametric::Extent{20 + 10 * d, 6 + 3 * d, 160, false};
+  const Parametric::Extent extent = level_ == 0 ? Parametric::Extent{2 * d, d, 8, false}
+                                    : level_ == 1
+                                        ? Parametric::Extent{15 + 8 * d, 2 + 2 * d, 40, false}
+                                        : Parametric::Extent{20 + 10 * d, 6 + 3 * d, 160, false};
   moving_sums_ = make_moving(extent, constant_column());
   return size_of(static_cast<double>(moving_sums_.pool->size() * x_.n_rows()) * 60.0);
 }
 
 double Guide::build_moving_logarithms() {
   const std::size_t d = features_.size();
-  const Parametric::Extent extent{level_ == 0 ? 3 * d : level_ == 1 ? 20 + 30 * d : 60 + 60 * d, 0,
-                                  level_ == 0 ? 4 : 12, true};
+  const Parametric::Extent extent{level_ == 0   ? 3 * d
+                                  : level_ == 1 ? 20 + 30 * d
+                                                : 60 + 60 * d,
+                                  0, level_ == 0 ? 4 : 12, true};
   moving_logs_ = make_moving(extent, free_);
   return size_of(static_cast<double>(moving_logs_.pool->size() * x_.n_rows()) * 60.0);
 }
@@ -83,8 +86,7 @@ double Guide::scan_parametric_sum(Goal& goal) {
   for (const ols::Choice& choice : choices) {
     std::vector<Basis> bases;
     if (!prefix.empty()) add_basis(prefix, bases);
-    if (add_chosen(moving_sums_, choice, prefix, bases))
-      propose_refined(goal.psi, bases);
+    if (add_chosen(moving_sums_, choice, prefix, bases)) propose_refined(goal.psi, bases);
   }
   return size_of(60.0 * static_cast<double>(pool.size() * x_.n_rows())) + 60.0;
 }
@@ -98,9 +100,9 @@ double Guide::scan_parametric_logarithm(LogGoal& goal) {
   for (const ols::Choice& choice : pool.forward(target, favoured ? 3 : 1, 3)) {
     std::vector<Basis> bases;
     for (const int f : free_features_)
-      add_basis({composition::apply(table, table.find("ln"), monomial_tree(table, {{f, 1}}))}, bases);
-    if (add_chosen(moving_logs_, choice, {}, bases))
-      propose_refined(goal.target.logarithm, bases);
+      add_basis({composition::apply(table, table.find("ln"), monomial_tree(table, {{f, 1}}))},
+                bases);
+    if (add_chosen(moving_logs_, choice, {}, bases)) propose_refined(goal.target.logarithm, bases);
   }
   return size_of(40.0 * static_cast<double>(pool.size() * x_.n_rows())) + 60.0;
 }

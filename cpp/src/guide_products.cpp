@@ -1,9 +1,8 @@
-#include "gsr/guide.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 
+#include "gsr/guide.hpp"
 #include "guide_limits.hpp"
 
 namespace gsr {
@@ -50,7 +49,8 @@ double Guide::scan_log_pairs() {
   for (std::size_t t = 0; t < owners.size(); ++t)
     for (const ols::Choice& pair : best[t]) propose_product(*owners[t], pair);
   const double n = static_cast<double>(std::min(pair_reach(level_), log_pool_->size()));
-  return size_of(0.3 * n * static_cast<double>(log_pool_->size()) * (static_cast<double>(x_.n_rows()) + 4.0 * static_cast<double>(targets.size())));
+  return size_of(0.3 * n * static_cast<double>(log_pool_->size()) *
+                 (static_cast<double>(x_.n_rows()) + 4.0 * static_cast<double>(targets.size())));
 }
 
 double Guide::scan_separable_logarithms() {
@@ -76,7 +76,8 @@ double Guide::scan_separable_logarithms() {
 }
 
 double Guide::scan_weighted_logarithms(LogGoal& goal) {
-  ols::Pool pool(weighed(candidates_->values(log_list_), goal.weights), weighed(free_, goal.weights));
+  ols::Pool pool(weighed(candidates_->values(log_list_), goal.weights),
+                 weighed(free_, goal.weights));
   Buffer target, weighted_target = goal.values;
   for (std::size_t i = 0; i < weighted_target.size(); ++i) weighted_target[i] *= goal.weights[i];
   propose_product(goal, {});

@@ -1,8 +1,7 @@
-#include "gsr/guide.hpp"
-
 #include <algorithm>
 #include <cmath>
 
+#include "gsr/guide.hpp"
 #include "guide_limits.hpp"
 
 namespace gsr {
@@ -19,14 +18,16 @@ double Guide::build_pools() {
   const Table& table = problem_.table;
   const Reach r = reach(level_, features_.size());
   candidates_ = std::make_unique<Candidates>(x_, table, settings_, features_, r);
-  sum_pool_ = std::make_unique<ols::Pool>(candidates_->values(candidates_->terms()), constant_column());
+  sum_pool_ =
+      std::make_unique<ols::Pool>(candidates_->values(candidates_->terms()), constant_column());
 
   free_features_.clear();
   std::vector<Buffer> logs;
   const int ln = table.find("ln");
   for (const int f : features_) {
     Buffer column(static_cast<std::size_t>(x_.features.stride()), 0.0);
-    bool finite = ln >= 0 && 3 * (free_features_.size() + 1) < static_cast<std::size_t>(x_.n_rows());
+    bool finite =
+        ln >= 0 && 3 * (free_features_.size() + 1) < static_cast<std::size_t>(x_.n_rows());
     for (Index i = 0; i < x_.n_rows() && finite; ++i) {
       column[static_cast<std::size_t>(i)] = std::log(std::abs(x_.features[f - 1][i]));
       finite = std::isfinite(column[static_cast<std::size_t>(i)]);
@@ -48,7 +49,8 @@ double Guide::build_pools() {
                    [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
   if (ln < 0) log_list_.clear();
   log_pool_ = std::make_unique<ols::Pool>(candidates_->values(log_list_), free_);
-  return size_of(static_cast<double>(r.terms + log_list_.size()) * static_cast<double>(x_.n_rows()) *
+  return size_of(static_cast<double>(r.terms + log_list_.size()) *
+                 static_cast<double>(x_.n_rows()) *
                  (20.0 + 4.0 * static_cast<double>(free_.n_columns())));
 }
 
@@ -195,7 +197,8 @@ double Guide::scan_sum_pairs() {
   for (std::size_t t = 0; t < owners.size(); ++t)
     for (const ols::Choice& pair : best[t]) propose_sum(*owners[t], pair);
   const double n = static_cast<double>(std::min(pair_reach(level_), sum_pool_->size()));
-  return size_of(0.3 * n * static_cast<double>(sum_pool_->size()) * (static_cast<double>(x_.n_rows()) + 4.0 * static_cast<double>(targets.size())));
+  return size_of(0.3 * n * static_cast<double>(sum_pool_->size()) *
+                 (static_cast<double>(x_.n_rows()) + 4.0 * static_cast<double>(targets.size())));
 }
 
 }  // namespace gsr

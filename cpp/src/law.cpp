@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t kKeptTargets = 32;
 constexpr std::size_t kKeptBytes = std::size_t{1} << 20;
-// A law for y^2, ln|y| or tan(y) leaves open which solution is meant. The nearest solution flatters a poor one, so it
-// must explain the transformed target this well.
+// A law for y^2, ln|y| or tan(y) leaves open which solution is meant. The nearest solution flatters
+// a poor one, so it must explain the transformed target this well.
 constexpr double kOpenBranch = 0.1;
 // So does one whose left side rises and falls within the range of y, to a greater degree.
 constexpr double kTurningTarget = 1e-6;
@@ -218,7 +218,8 @@ Buffer TargetScale::weights(const Basis& psi) {
   std::vector<double> sizes;
   for (std::size_t i = 0; i < n; ++i) sizes.push_back(1.0 / std::abs(slope[i]));
   std::vector<double> sorted = sizes;
-  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n / 2), sorted.end());
+  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n / 2),
+                   sorted.end());
   const double most = kLargestWeight * sorted[n / 2];
   for (std::size_t i = 0; i < n; ++i)
     out[i] = std::isnan(sizes[i]) ? 0.0 : std::min(sizes[i], most);

@@ -39,8 +39,8 @@ bool Orthogonalizer::push(const double* column, double tolerance) {
     }
     // Pythagoras is accurate unless most was removed.
     const double rest = before * before - removed;
-    after = rest > 0.3 * before * before ? std::sqrt(rest)
-                                         : std::sqrt(small_blas::dot(v, v, stride));
+    after =
+        rest > 0.3 * before * before ? std::sqrt(rest) : std::sqrt(small_blas::dot(v, v, stride));
     if (after <= tolerance * full) return false;
     if (after > 0.5 * before) break;
     before = after;

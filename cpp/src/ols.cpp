@@ -107,14 +107,15 @@ std::vector<Index> Pool::best_next(const Node& node, std::size_t count) const {
   Vector gain(size());
   for (Index j = 0; j < size(); ++j) {
     const double left = node.left(j);
-    gain(j) = usable(j) && left > kNothingLeft ? node.correlation(j) * node.correlation(j) / left
-                                               : -1.0;
+    gain(j) =
+        usable(j) && left > kNothingLeft ? node.correlation(j) * node.correlation(j) / left : -1.0;
   }
   std::vector<Index> order(static_cast<std::size_t>(size()));
   std::iota(order.begin(), order.end(), Index{0});
   count = std::min(count, order.size());
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
-                    [&](Index a, Index b) { return gain(a) != gain(b) ? gain(a) > gain(b) : a < b; });
+  std::partial_sort(
+      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+      [&](Index a, Index b) { return gain(a) != gain(b) ? gain(a) > gain(b) : a < b; });
   order.resize(count);
   while (!order.empty() && gain(order.back()) < 0.0) order.pop_back();
   return order;
@@ -165,8 +166,8 @@ void Pool::swap(const Buffer& target, Choice& choice, int passes, const Buffer* 
   }
 }
 
-// A pair's share with what the first column explains taken out of everything: its correlations b' to
-// the target and c' to each other follow from the Gram matrix.
+// A pair's share with what the first column explains taken out of everything: its correlations b'
+// to the target and c' to each other follow from the Gram matrix.
 std::vector<Choice> Pool::triples(const Buffer& target, Index reach, std::size_t count) const {
   const Index n = std::min(reach, size());
   std::vector<Choice> best;
@@ -189,9 +190,8 @@ std::vector<Choice> Pool::triples(const Buffer& target, Index reach, std::size_t
                      left.tail(m).array() * left(j);
       const auto bk = b1.tail(m).array();
       const auto rest = (1.0 - c.square()).max(kParallel);
-      explained.head(m) =
-          (left.tail(m).array() > 0.0)
-              .select((b1(j) * b1(j) + bk * (bk - 2.0 * b1(j) * c)) / rest, 0.0);
+      explained.head(m) = (left.tail(m).array() > 0.0)
+                              .select((b1(j) * b1(j) + bk * (bk - 2.0 * b1(j) * c)) / rest, 0.0);
       const double share = b(i) * b(i) + explained.head(m).maxCoeff();
       if (best.size() == count && 1.0 - share >= best.back().rest) continue;
       Index at = 0;

@@ -13,8 +13,8 @@ using composition::combine;
 using composition::Tree;
 
 constexpr double kPi = 3.14159265358979323846;
-constexpr int kRates = 9;      // of exponentials, on either side of zero
-constexpr int kShifts = 13;    // outside either end of the range
+constexpr int kRates = 9;    // of exponentials, on either side of zero
+constexpr int kShifts = 13;  // outside either end of the range
 constexpr int kLogFrequencies = 48;
 constexpr int kCentres = 9;
 constexpr int kWidths = 5;
@@ -35,9 +35,8 @@ Parametric::Parametric(const Dataset& data, const Table& table, const Settings& 
                              return !composition::allowed(monomial_tree(table, m), table, settings);
                            }),
             all.end());
-  std::stable_sort(all.begin(), all.end(), [](const Monomial& a, const Monomial& b) {
-    return cost_of(a) < cost_of(b);
-  });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Monomial& a, const Monomial& b) { return cost_of(a) < cost_of(b); });
   for (const Monomial& monomial : all) {
     if (arguments_.size() == extent.arguments) break;
     add_argument(monomial, extent);
@@ -130,10 +129,9 @@ void Parametric::add_multipliers(const std::vector<Monomial>& monomials, std::si
     multiplier_values_.push_back(std::move(values));
     for (std::size_t k = 0; k < n; ++k) {
       Item item = items_[k];
-      const bool simple =
-          cost_of(arguments_[static_cast<std::size_t>(item.argument)]) <= 2 &&
-          item.shape != Shape::bell && item.shape != Shape::lorentz &&
-          item.shape != Shape::ln_lorentz && item.shape != Shape::sqrt;
+      const bool simple = cost_of(arguments_[static_cast<std::size_t>(item.argument)]) <= 2 &&
+                          item.shape != Shape::bell && item.shape != Shape::lorentz &&
+                          item.shape != Shape::ln_lorentz && item.shape != Shape::sqrt;
       if (!simple) continue;
       item.multiplier = m;
       items_.push_back(item);
@@ -165,13 +163,13 @@ void Parametric::write_shape(const Item& it, double* out) const {
                       it.shape == Shape::tanh || it.shape == Shape::ln_sin ||
                       it.shape == Shape::ln_cos || it.shape == Shape::ln_tanh ||
                       it.shape == Shape::ln_exp_less || it.shape == Shape::ln_exp_more;
-  const bool quadratic = it.shape == Shape::bell || it.shape == Shape::lorentz ||
-                         it.shape == Shape::ln_lorentz;
+  const bool quadratic =
+      it.shape == Shape::bell || it.shape == Shape::lorentz || it.shape == Shape::ln_lorentz;
   for (std::size_t i = 0; i < n; ++i) {
     const double t = quadratic ? (u[i] - it.first) : 0.0;
-    out[i] = scaled ? it.first * u[i]
-                    : quadratic ? t * t + (it.shape == Shape::bell ? 0.0 : it.second * it.second)
-                                : u[i] + it.first;
+    out[i] = scaled      ? it.first * u[i]
+             : quadratic ? t * t + (it.shape == Shape::bell ? 0.0 : it.second * it.second)
+                         : u[i] + it.first;
   }
   switch (it.shape) {
     case Shape::sin: vm.sin(out, out, n); break;
@@ -257,7 +255,8 @@ Tree Parametric::tree(const Item& it) const {
                                {weighted(composition::row(monomial_tree(table_, square)), rate),
                                 weighted(composition::row(u), -2.0 * it.first * rate)}));
     }
-    case Shape::lorentz: return composition::reciprocal(quadratic(it.argument, it.first, it.second));
+    case Shape::lorentz:
+      return composition::reciprocal(quadratic(it.argument, it.first, it.second));
     case Shape::ln_lorentz: return of("ln", quadratic(it.argument, it.first, it.second));
     default: return composition::reciprocal(shifted(it.argument, it.first));
   }

@@ -41,7 +41,8 @@ class Cook {
     powers_.push_back({});
     const int highest = features.size() <= 2 ? 5 : 3;
     for (Monomial& m : list_monomials(features, std::min(reach.degree, highest), kMostPowers * 8)) {
-      const bool positive = std::all_of(m.begin(), m.end(), [](const auto& p) { return p.second > 0; });
+      const bool positive =
+          std::all_of(m.begin(), m.end(), [](const auto& p) { return p.second > 0; });
       if (positive && powers_.size() < kMostPowers) powers_.push_back({m, degree_of(m)});
     }
     for (Monomial& m : list_monomials(features, reach.degree, reach.monomials))
@@ -91,9 +92,8 @@ class Cook {
   // Half of the places go to the cheapest of all, half to the cheapest of each family.
   std::vector<Recipe> served(std::size_t limit) {
     const std::size_t quota = limit / (2 * n_families_) + 1;
-    std::stable_sort(sketches_.begin(), sketches_.end(), [&](const Sketch& a, const Sketch& b) {
-      return a.cost < b.cost;
-    });
+    std::stable_sort(sketches_.begin(), sketches_.end(),
+                     [&](const Sketch& a, const Sketch& b) { return a.cost < b.cost; });
     std::vector<Recipe> out;
     std::size_t others = limit / 2;
     for (const Sketch& sketch : sketches_) {
@@ -127,7 +127,9 @@ class Cook {
     for (const auto& [m, negative] : parts) operands.push_back(operand(*m, negative));
     return combine(table_, ArgumentType::sum, std::move(operands));
   }
-  void add(int cost, std::function<Tree()> make) { sketches_.push_back({cost, std::move(make), 0}); }
+  void add(int cost, std::function<Tree()> make) {
+    sketches_.push_back({cost, std::move(make), 0});
+  }
 
   static int size(const Power& p) { return std::max(p.degree, 1); }
   // Sums of unlike degrees are rarer than those of like ones and those with the number 1.
@@ -203,8 +205,9 @@ class Cook {
       for (const bool minus : {false, true})
         add(4 + p.degree, [this, &p, code, minus] {
           const Tree up = apply(table_, code, monomial(p.monomial));
-          return combine(table_, ArgumentType::sum,
-                         {composition::row(up), composition::row(composition::reciprocal(up), minus)});
+          return combine(
+              table_, ArgumentType::sum,
+              {composition::row(up), composition::row(composition::reciprocal(up), minus)});
         });
   }
 
@@ -288,8 +291,9 @@ class Cook {
             add(9, [this, first = cheap[i], second = cheap[j], code, signs] {
               const Tree a = sum({{first[1], false}, {first[0], (signs & 1) != 0}});
               const Tree b = sum({{second[1], false}, {second[0], (signs & 2) != 0}});
-              return apply(table_, code, combine(table_, ArgumentType::product,
-                                                 {composition::row(a), composition::row(b)}));
+              return apply(table_, code,
+                           combine(table_, ArgumentType::product,
+                                   {composition::row(a), composition::row(b)}));
             });
         }
   }

@@ -1,5 +1,6 @@
-// Products of a few padded columns with a vector, for sizes at which the set-up of a general routine
-// costs as much as the work. Lengths are multiples of kPad; the order of summation is fixed.
+// Products of a few padded columns with a vector, for sizes at which the set-up of a general
+// routine costs as much as the work. Lengths are multiples of kPad; the order of summation is
+// fixed.
 #pragma once
 
 #include <cstring>

@@ -42,11 +42,11 @@ class Shelf {
       if (!with_pairs) continue;
       for (std::size_t i = 0; i < features_.size(); ++i)
         for (std::size_t j = i + 1; j < features_.size(); ++j)
-          set.push_back({composition::apply(
-              table_, code,
-              composition::combine(table_, ArgumentType::sum,
-                                   {composition::feature(features_[i]),
-                                    composition::feature(features_[j])}))});
+          set.push_back(
+              {composition::apply(table_, code,
+                                  composition::combine(table_, ArgumentType::sum,
+                                                       {composition::feature(features_[i]),
+                                                        composition::feature(features_[j])}))});
     }
     add(set);
   }
@@ -88,7 +88,7 @@ class Shelf {
 }  // namespace
 
 std::vector<WholeSet> whole_sublibraries(const Table& table, const std::vector<int>& features,
-                                            std::size_t most) {
+                                         std::size_t most) {
   Shelf shelf(table, features, most);
   if (table.identity() < 0) return shelf.take();
   shelf.polynomials();

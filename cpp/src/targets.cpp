@@ -27,7 +27,8 @@ class Kitchen {
   }
   void add(const Tree& tree, std::vector<Basis>& out) const {
     Basis basis;
-    if (!composition::allowed(tree, table_, settings_) || !composition::write({tree}, basis)) return;
+    if (!composition::allowed(tree, table_, settings_) || !composition::write({tree}, basis))
+      return;
     basis = canonical(basis, table_, kMaxVariables);
     if (std::find(out.begin(), out.end(), basis) == out.end()) out.push_back(basis);
   }

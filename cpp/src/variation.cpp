@@ -64,9 +64,8 @@ void widen(Random& random, const std::vector<int>& codes, int n_features, const 
     if (settings.division && random.uniform() < kReciprocal)
       row.transformation = static_cast<std::int16_t>(-row.transformation);
     if (settings.unit && row.argument == ArgumentType::sum && random.uniform() < kUnit)
-      row.variables[1] = random.uniform() < 0.5 || !settings.differences
-                             ? kOne
-                             : static_cast<std::int16_t>(-kOne);
+      row.variables[1] =
+          random.uniform() < 0.5 || !settings.differences ? kOne : static_cast<std::int16_t>(-kOne);
     if (settings.depth < 2 || basis.size == kMaxRows || random.uniform() >= kComposed) continue;
     Row inner = random_row(random, codes, n_features, settings);
     change_signs(random, settings, inner);
@@ -117,8 +116,7 @@ Basis random_basis(Random& random, const std::vector<int>& codes, int n_features
   return basis;
 }
 
-Basis random_target_basis(Random& random, const std::vector<int>& codes,
-                          const Settings& settings) {
+Basis random_target_basis(Random& random, const std::vector<int>& codes, const Settings& settings) {
   Basis basis;
   for (int i = 0; i < settings.n_target_factors; ++i) {
     Row row;

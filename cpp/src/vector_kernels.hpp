@@ -1,11 +1,11 @@
 // Elementary functions on vectors of doubles, written once in the compiler's vector types and
-// compiled once per instruction set (vector_math.cpp, v4/vector_math_v4.cpp). Everything is local to
-// the including file: code for one instruction set must not be merged with that for another.
+// compiled once per instruction set (vector_math.cpp, v4/vector_math_v4.cpp). Everything is local
+// to the including file: code for one instruction set must not be merged with that for another.
 //
 // Each function is within about 2 ulp. Methods are those of FreeBSD's msun (reduction by pieces of
-// pi/2, log by s = f / (2 + f)), and so are the polynomials of sin and cos; those of exp and log are
-// Chebyshev fits of (e^r - 1 - r) / r^2 on |r| <= ln(2) / 2 and of (2 artanh(s) / s - 2) / s^2 on
-// |s| <= 0.2.
+// pi/2, log by s = f / (2 + f)), and so are the polynomials of sin and cos; those of exp and log
+// are Chebyshev fits of (e^r - 1 - r) / r^2 on |r| <= ln(2) / 2 and of (2 artanh(s) / s - 2) / s^2
+// on |s| <= 0.2.
 #pragma once
 
 #include <cmath>
@@ -85,7 +85,8 @@ struct Exp {
   }
 };
 
-// |x| = 2^k m with m around 1; k is -inf for 0 and inf for inf, where the rest of log needs no care.
+// |x| = 2^k m with m around 1; k is -inf for 0 and inf for inf, where the rest of log needs no
+// care.
 struct Split {
   D k, m;
 };
@@ -116,11 +117,10 @@ struct Log {
     const D s = f / (2.0 + f);
     const D z = s * s;
     const D w = z * z;
-    const D t1 = w * (0.39999999999335556 +
-                      w * (0.22222182776674482 + w * 0.15283703752403147));
-    const D t2 = z * (0.6666666666666694 +
-                      w * (0.2857142883604555 +
-                           w * (0.18184610246294064 + w * 0.1511848710872457)));
+    const D t1 = w * (0.39999999999335556 + w * (0.22222182776674482 + w * 0.15283703752403147));
+    const D t2 =
+        z * (0.6666666666666694 +
+             w * (0.2857142883604555 + w * (0.18184610246294064 + w * 0.1511848710872457)));
     const D half_square = 0.5 * f * f;
     const D low = s * (half_square + (t1 + t2)) + part.k * kLn2Low;
     return part.k * kLn2High - ((half_square - low) - f);
@@ -227,7 +227,8 @@ bool within_reach(const double* x, std::size_t n) {
   return ok;
 }
 
-// Arguments beyond the reduction's reach, infinities and NaN go to the library's function, one by one.
+// Arguments beyond the reduction's reach, infinities and NaN go to the library's function, one by
+// one.
 template <typename Function>
 void map_periodic(const double* x, double* out, std::size_t n) {
   constexpr std::size_t kBlock = 256;
@@ -247,8 +248,8 @@ void map_periodic(const double* x, double* out, std::size_t n) {
   }
 }
 
-constexpr Kernels kKernels{map<Exp>,           map<Log>,           map_periodic<Sin>,
-                           map_periodic<Cos>,  map_periodic<Tan>,  map<Tanh>};
+constexpr Kernels kKernels{map<Exp>,          map<Log>,          map_periodic<Sin>,
+                           map_periodic<Cos>, map_periodic<Tan>, map<Tanh>};
 
 }  // namespace
 }  // namespace gsr::vector_math

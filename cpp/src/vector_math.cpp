@@ -16,10 +16,9 @@ bool use_v4() {
 #ifdef GSR_HAS_V4
   // GSR_NO_AVX512 is for testing the AVX2 functions where both exist.
   static const bool supported =
-      std::getenv("GSR_NO_AVX512") == nullptr &&
-      __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512cd");
+      std::getenv("GSR_NO_AVX512") == nullptr && __builtin_cpu_supports("avx512f") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd");
   return supported;
 #else
   return false;

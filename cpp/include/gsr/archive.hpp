@@ -9,8 +9,8 @@ namespace gsr {
 
 class Archive {
  public:
-  // With a number of rows, laws that are beaten by a little are kept apart: under noise the truth is
-  // often among them, and what is chosen is decided when the search is over.
+  // With a number of rows, laws that are beaten by a little are kept apart: under noise the truth
+  // is often among them, and what is chosen is decided when the search is over.
   explicit Archive(Index n_rows = 0) : n_rows_(static_cast<double>(n_rows)) {}
 
   // Keeps the law unless one that is no more complex has no larger error. Of exact laws, whose

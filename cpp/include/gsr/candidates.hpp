@@ -18,10 +18,10 @@ using Monomial = std::vector<std::pair<int, int>>;
 
 // How far a pool goes.
 struct Reach {
-  int degree;                // of monomials
-  std::size_t monomials;     // up to that degree, and as many products of first powers
+  int degree;             // of monomials
+  std::size_t monomials;  // up to that degree, and as many products of first powers
   std::size_t atoms, terms;
-  bool deep;                 // compositions too
+  bool deep;  // compositions too
 };
 
 // Monomials with positive and negative powers up to a degree, then products of first powers of any

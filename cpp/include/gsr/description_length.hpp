@@ -8,8 +8,8 @@
 
 namespace gsr {
 
-// Bits of a constant that is known to within `tolerance`: those of the simplest fraction in reach if
-// that is a surprise, else all digits.
+// Bits of a constant that is known to within `tolerance`: those of the simplest fraction in reach
+// if that is a surprise, else all digits.
 double constant_bits(double value, double tolerance);
 
 // Structure and constants; tolerances[j] belongs to alpha[j].

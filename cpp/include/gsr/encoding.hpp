@@ -33,9 +33,7 @@ struct Row {
   int n_operands() const;
   bool refers_to_rows() const;
   // The value depends on features alone: no other row, no weight.
-  bool self_contained() const {
-    return argument != ArgumentType::weighted && !refers_to_rows();
-  }
+  bool self_contained() const { return argument != ArgumentType::weighted && !refers_to_rows(); }
 
   friend bool operator==(const Row& a, const Row& b) {
     return a.transformation == b.transformation && a.argument == b.argument &&
@@ -61,8 +59,8 @@ struct Basis {
 
   // Rows that other rows use are no factors of the product.
   bool is_inner(int i) const;
-  bool is_plain() const;            // every row stands for itself
-  int first_weight(int i) const;    // where the weights of row i begin
+  bool is_plain() const;          // every row stands for itself
+  int first_weight(int i) const;  // where the weights of row i begin
   int n_weights() const { return first_weight(size); }
 
   friend bool operator==(const Basis& a, const Basis& b);

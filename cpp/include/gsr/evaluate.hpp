@@ -44,7 +44,7 @@ class Evaluator {
   std::size_t max_rows_;
   std::unordered_map<Row, Buffer, RowHash> kept_;
   std::array<std::size_t, 4096> seen_{};  // hashes of rows that came up lately
-  Basis basis_;  // being evaluated, its rows in canonical form
+  Basis basis_;                           // being evaluated, its rows in canonical form
   std::array<Factor, kMaxRows> factors_{};
   std::size_t n_factors_ = 0;
   std::array<Buffer, 2 * kMaxRows + 1> scratch_;  // argument and operand of each row, one factor

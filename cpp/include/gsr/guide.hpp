@@ -1,5 +1,5 @@
-// Guided variation: individuals made by looking at the data. Pools of candidates grow from simple to
-// complex; for every candidate psi the terms that explain it best are found by orthogonal least
+// Guided variation: individuals made by looking at the data. Pools of candidates grow from simple
+// to complex; for every candidate psi the terms that explain it best are found by orthogonal least
 // squares, in two spaces: sums of terms, and sums of logarithms with all monomials free.
 #pragma once
 
@@ -60,7 +60,7 @@ class Guide {
     double promise = 1.0;  // what the best set so far leaves of it
     Basis partner;         // a second psi beside it; of size 0: none
     Buffer partner_values;
-    Buffer weights;        // of the rows; empty: all the same
+    Buffer weights;  // of the rows; empty: all the same
   };
   // ln|h(y)|, or ln|y/p - 1| for a law y = p (1 + product).
   struct LogGoal {

@@ -22,8 +22,8 @@ struct Law {
   double bits = 0.0;   // description length of structure and constants
 };
 
-// Nodes that a term adds besides its basis function: coefficient, product and sum sign; the constant
-// basis function is a coefficient alone.
+// Nodes that a term adds besides its basis function: coefficient, product and sum sign; the
+// constant basis function is a coefficient alone.
 inline constexpr int kTerm = 3;
 inline constexpr int kConstantTerm = 2;
 

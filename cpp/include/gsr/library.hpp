@@ -1,4 +1,5 @@
-// The one table of transformations: every layer (evaluation, text, SymPy, code, inversion) reads it.
+// The one table of transformations: every layer (evaluation, text, SymPy, code, inversion) reads
+// it.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +17,18 @@ using ElementWise = std::function<void(const double*, double*, std::size_t)>;
 
 struct Transformation {
   std::string name;
-  std::string text;           // "{}" stands for the argument in this and the next four
+  std::string text;  // "{}" stands for the argument in this and the next four
   std::string sympy;
   std::string code;           // C source
   std::string inverse_sympy;  // empty: no closed form
   std::string domain;         // condition on the argument t, as text: "t >= 0"
   Family family = Family::other;
-  int cost = 1;  // nodes that it adds to an expression
+  int cost = 1;              // nodes that it adds to an expression
   bool homogeneous = false;  // T(k t) = T(k) T(t) for positive k: a factor inside can go outside
 
   int parity = 0;  // T(-t) = parity T(t); 0: neither
 
-  bool custom = false;       // given by the user: must see whole columns
+  bool custom = false;  // given by the user: must see whole columns
 
   ElementWise value;
   ElementWise derivative;
@@ -48,10 +49,12 @@ class Table {
   explicit Table(std::vector<Transformation> entries);
 
   int size() const { return static_cast<int>(entries_.size()); }
-  const Transformation& operator[](int code) const { return entries_[static_cast<std::size_t>(code)]; }
+  const Transformation& operator[](int code) const {
+    return entries_[static_cast<std::size_t>(code)];
+  }
   int constant() const { return constant_; }  // code of T = 1, which every table holds
   int identity() const { return identity_; }  // code of the identity, or -1
-  int find(const std::string& name) const;     // code, or -1
+  int find(const std::string& name) const;    // code, or -1
 
   // L_poly and L_trig of the paper, as codes; the whole table if nothing of the kind is in it.
   std::vector<int> polynomial() const;

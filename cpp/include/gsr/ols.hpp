@@ -38,8 +38,8 @@ class Pool {
   // Exchanges one column at a time while that explains more.
   void swap(const Buffer& target, Choice& choice, int passes, const Buffer* given = nullptr) const;
 
-  // The `count` best pairs for each of the targets: one of the first `first` columns with a later one
-  // of the first `reach`.
+  // The `count` best pairs for each of the targets: one of the first `first` columns with a later
+  // one of the first `reach`.
   std::vector<std::vector<Choice>> pairs(const std::vector<Buffer>& targets, Index first,
                                          Index reach, std::size_t count) const;
 

@@ -1,5 +1,5 @@
-// Candidates with a real constant inside: oscillations over a range of frequencies, exponentials over
-// rates, shifted reciprocals, logarithms and roots, bells. A grid over the constant makes them
+// Candidates with a real constant inside: oscillations over a range of frequencies, exponentials
+// over rates, shifted reciprocals, logarithms and roots, bells. A grid over the constant makes them
 // columns of a pool; what is chosen is then refined.
 #pragma once
 
@@ -25,7 +25,23 @@ class Parametric {
   std::vector<composition::Tree> factors(std::size_t item) const;
 
  private:
-  enum class Shape { sin, cos, exp, tanh, inverse, ln, sqrt, bell, lorentz, ln_lorentz, ln_sin, ln_cos, ln_tanh, ln_exp_less, ln_exp_more };
+  enum class Shape {
+    sin,
+    cos,
+    exp,
+    tanh,
+    inverse,
+    ln,
+    sqrt,
+    bell,
+    lorentz,
+    ln_lorentz,
+    ln_sin,
+    ln_cos,
+    ln_tanh,
+    ln_exp_less,
+    ln_exp_more
+  };
   struct Item {
     Shape shape;
     int argument;
@@ -54,8 +70,8 @@ class Parametric {
   std::vector<Item> items_;
 };
 
-// Frequencies of the strongest product of two oscillations, one of each feature, in a target: a scan
-// over a grid of both, up to so many cycles over the ranges.
+// Frequencies of the strongest product of two oscillations, one of each feature, in a target: a
+// scan over a grid of both, up to so many cycles over the ranges.
 struct TwoFrequencies {
   double first = 0.0, second = 0.0;
   double power = 0.0;

@@ -19,12 +19,12 @@ struct Settings {
   int n_mutated = 3;
 
   // Expressions.
-  int n_phi = 15;  // M_phi
-  int n_psi = 1;   // M_psi
-  int min_factors = 1, max_factors = 3;          // n_B^phi
-  int n_target_factors = 1;                      // n_B^psi
+  int n_phi = 15;                                  // M_phi
+  int n_psi = 1;                                   // M_psi
+  int min_factors = 1, max_factors = 3;            // n_B^phi
+  int n_target_factors = 1;                        // n_B^psi
   int min_multiplicity = 2, max_multiplicity = 5;  // n_v
-  bool transform_target = true;                  // false: s-GSR, g(y) = y
+  bool transform_target = true;                    // false: s-GSR, g(y) = y
 
   // Beyond the paper's encoding; each off is the paper's.
   bool division = false;     // 1/T, and quotients in products

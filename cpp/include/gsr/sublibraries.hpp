@@ -12,7 +12,7 @@ using WholeSet = std::vector<std::vector<composition::Tree>>;
 
 // None has more than `most` basis functions.
 std::vector<WholeSet> whole_sublibraries(const Table& table, const std::vector<int>& features,
-                                            std::size_t most);
+                                         std::size_t most);
 
 // The first of them: all powers up to the degree that fits, and quotients.
 std::vector<WholeSet> power_sets(const Table& table, const std::vector<int>& features,
