@@ -115,8 +115,11 @@ def test_runners_up_are_different_laws_that_the_front_beats_or_holds():
     runners_up = evolution.runners_up()
     assert runners_up
     assert len({str((law.phi, law.psi)) for law in runners_up}) == len(runners_up)
+    front = evolution.front()
     for law in runners_up:
-        assert any(f.complexity <= law.complexity and f.rmse <= law.rmse for f in evolution.front())
+        # The same law with its terms in another order may differ in the last digit.
+        beaten = [f.rmse <= law.rmse * (1 + 1e-9) for f in front if f.complexity <= law.complexity]
+        assert any(beaten)
 
 
 def test_front_only_gets_better():

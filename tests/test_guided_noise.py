@@ -74,6 +74,37 @@ def test_errors_are_those_of_the_predictions(n, d):
             assert found <= 1.05 * entry.rmse, entry.equation
 
 
+FEW = {
+    "five": ([[1], [5], [5], [3], [5]], [3, 0, 4, 4, 4]),
+    "other five": ([[5], [2], [1], [2], [2]], [4, 3, 1, 0, 0]),
+    "six": (
+        [[5, 1, 4], [4, 3, 4], [5, 1, 2], [2, 3, 1], [1, 5, 5], [4, 1, 5]],
+        [0, 4, 2, 4, 1, 4],
+    ),
+    "other six": (
+        [[3, 3, 1], [5, 5, 1], [3, 2, 4], [4, 3, 3], [1, 4, 5], [1, 3, 1]],
+        [0, 4, 4, 4, 4, 3],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_few_whole_numbers_do_not_break_the_choice(name):
+    """Some law goes through all of the points to the last digit."""
+    model = regressor(max_time=None, max_generations=150).fit(*FEW[name])
+    assert np.isfinite(chosen(model).rmse)
+
+
+@pytest.mark.parametrize("d", [1, 3])
+@pytest.mark.parametrize("n", [8, 12])
+def test_whole_numbers_without_a_law_get_no_exact_one(n, d):
+    rng = np.random.default_rng(n + d)
+    X, y = rng.integers(1, 6, (n, d)), rng.integers(0, 5, n)
+    model = regressor(max_time=None, max_generations=150).fit(X, y)
+    assert model.status_ == "max_generations"
+    assert model.level_ != "rounding"
+
+
 # ---- a law under noise -----------------------------------------------------------------------
 
 x1, x2, x3 = sympy.symbols("x1 x2 x3", positive=True)

@@ -24,6 +24,7 @@ constexpr double kNegligible = 1e-9;
 constexpr double kExactOnTarget = 1e-6;
 // Between laws that say the same, y = f(x) is preferred.
 constexpr double kTransformedTarget = 8.0;
+constexpr double kManyTargets = 1e-3;
 
 bool is_plain_target(const Law& law, const Table& table) {
   return law.psi.size() == 1 && law.psi[0].size == 1 &&
@@ -301,6 +302,11 @@ void IndividualSolver::finish_score(Law& law) {
   lead_ = normalise(law, problem_.target_table);
   for (double& value : prediction_) value /= lead_;
   law.rmse = scale_.rmse(law, prediction_.data());
+  // With two psi the error on y is known to first order only, which flatters poor laws.
+  const Settings& settings = problem_.settings;
+  if (settings.guided && static_cast<int>(law.psi.size()) > settings.n_psi &&
+      law.transformed_error > kManyTargets)
+    law.rmse = std::numeric_limits<double>::infinity();
 }
 
 // Algorithm 1 to the letter on A = [X, -Y], with the printed fitness ||A w|| / sqrt(N).

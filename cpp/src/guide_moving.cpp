@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include "gsr/guide.hpp"
 #include "guide_limits.hpp"
@@ -12,6 +14,9 @@ using namespace limits;
 
 constexpr Index kFrequencyRows = 768;
 constexpr Index kPairedWithMoving = 64;
+constexpr std::size_t kFamilies = 10;
+constexpr std::size_t kManyOfAFamily = 600;
+constexpr std::size_t kBesidePlain = 4;
 
 }  // namespace
 
@@ -71,6 +76,42 @@ bool Guide::add_chosen(const Moving& moving, const ols::Choice& choice, const Tr
   return moves;
 }
 
+// What looks best on the grid is often not what is best once its constant has moved, so each family
+// of functions is represented, alone and beside a plain candidate.
+std::vector<ols::Choice> Guide::moving_choices(const Moving& moving, const Buffer& target, int most,
+                                               bool favoured) const {
+  const ols::Pool& pool = *moving.pool;
+  const auto plain = static_cast<Index>(beside_.size());
+  std::vector<ols::Choice> choices = pool.forward(target, most, favoured ? 3 : 2);
+  if (!favoured) return choices;
+  const auto add_families = [&](const std::vector<ols::Choice>& found) {
+    std::set<std::pair<Index, long>> seen;
+    for (const ols::Choice& choice : found) {
+      if (choice.columns.back() < plain || seen.size() == kFamilies) continue;
+      const long family =
+          moving.parametric->family(static_cast<std::size_t>(choice.columns.back() - plain));
+      const Index beside = choice.columns.size() > 1 ? choice.columns[0] : -1;
+      if (seen.emplace(beside, family).second) choices.push_back(choice);
+    }
+  };
+  add_families(pool.singles(target, kManyOfAFamily));
+  add_families(pool.pairs({target}, std::min(kPairedWithMoving, plain), pool.size(), 64)[0]);
+  std::vector<ols::Choice> best_plain = pool.singles(target, kManyOfAFamily);
+  best_plain.erase(std::remove_if(best_plain.begin(), best_plain.end(),
+                                  [&](const ols::Choice& c) { return c.columns[0] >= plain; }),
+                   best_plain.end());
+  if (best_plain.size() > kBesidePlain) best_plain.resize(kBesidePlain);
+  for (const ols::Choice& first : best_plain) {
+    const double* column = pool.column(first.columns[0]);
+    const Buffer given(column, column + target.size());
+    std::vector<ols::Choice> beside = pool.singles(target, kManyOfAFamily, &given);
+    for (ols::Choice& choice : beside)
+      choice.columns.insert(choice.columns.begin(), first.columns[0]);
+    add_families(beside);
+  }
+  return choices;
+}
+
 double Guide::scan_parametric_sum(Goal& goal) {
   const ols::Pool& pool = *moving_sums_.pool;
   Buffer target;
@@ -78,12 +119,8 @@ double Guide::scan_parametric_sum(Goal& goal) {
   const bool favoured = static_cast<std::size_t>(&goal - goals_.data()) < kFavoured;
   Trees prefix;
   if (!goal.prefactor.empty()) prefix.push_back(monomial_tree(problem_.table, goal.prefactor));
-  std::vector<ols::Choice> choices = pool.forward(target, favoured ? 4 : 2, favoured ? 3 : 2);
-  if (favoured) {
-    const auto pairs = pool.pairs({target}, kPairedWithMoving, pool.size(), 4);
-    choices.insert(choices.end(), pairs[0].begin(), pairs[0].end());
-  }
-  for (const ols::Choice& choice : choices) {
+  for (const ols::Choice& choice :
+       moving_choices(moving_sums_, target, favoured ? 4 : 2, favoured)) {
     std::vector<Basis> bases;
     if (!prefix.empty()) add_basis(prefix, bases);
     if (add_chosen(moving_sums_, choice, prefix, bases)) propose_refined(goal.psi, bases);
@@ -97,7 +134,8 @@ double Guide::scan_parametric_logarithm(LogGoal& goal) {
   if (moving_logs_.pool->prepare(goal.values.data(), target) == 0.0) return 1.0;
   const Table& table = problem_.table;
   const bool favoured = static_cast<std::size_t>(&goal - log_goals_.data()) < kFavoured;
-  for (const ols::Choice& choice : pool.forward(target, favoured ? 3 : 1, 3)) {
+  for (const ols::Choice& choice :
+       moving_choices(moving_logs_, target, favoured ? 3 : 1, favoured)) {
     std::vector<Basis> bases;
     for (const int f : free_features_)
       add_basis({composition::apply(table, table.find("ln"), monomial_tree(table, {{f, 1}}))},

@@ -14,7 +14,7 @@ constexpr std::size_t kKeptBytes = std::size_t{1} << 20;
 // A law for y^2, ln|y| or tan(y) leaves open which solution is meant. The nearest solution flatters
 // a poor one, so it must explain the transformed target this well.
 constexpr double kOpenBranch = 0.1;
-// So does one whose left side rises and falls within the range of y, to a greater degree.
+// So does one whose left side repeats or turns within the range of y, to a greater degree.
 constexpr double kTurningTarget = 1e-6;
 constexpr double kLargestWeight = 100.0;  // relative to the median
 
@@ -205,7 +205,6 @@ void TargetScale::nearest_solution(const Chain& chain, const double* f) {
 bool TargetScale::uses_both_branches(const Chain& chain) const {
   return std::any_of(chain.begin(), chain.end(), [](const Link& link) {
     const auto [low, high] = std::minmax_element(link.argument.begin(), link.argument.end());
-    if (link.t->period > 0.0 && *high - *low > 0.5 * link.t->period) return true;
     return !std::isnan(link.t->mirror) && *low < 0.5 * link.t->mirror &&
            0.5 * link.t->mirror < *high;
   });
@@ -226,6 +225,14 @@ Buffer TargetScale::weights(const Basis& psi) {
   return out;
 }
 
+// The nearest of many repeats is never far, whatever the law.
+bool TargetScale::repeats(const Chain& chain) const {
+  return std::any_of(chain.begin(), chain.end(), [](const Link& link) {
+    const auto [low, high] = std::minmax_element(link.argument.begin(), link.argument.end());
+    return link.t->period > 0.0 && *high - *low > 0.5 * link.t->period;
+  });
+}
+
 double TargetScale::rmse(const Law& law, const double* f) {
   const auto n = static_cast<std::size_t>(y_.n_rows());
   scratch_.assign(n, 0.0);
@@ -233,7 +240,8 @@ double TargetScale::rmse(const Law& law, const double* f) {
   const auto invertible = [](const Link& link) { return static_cast<bool>(link.t->inverse); };
   if (chain != nullptr && !chain->empty() &&
       std::all_of(chain->begin(), chain->end(), invertible)) {
-    if (law.transformed_error > kOpenBranch && uses_both_branches(*chain))
+    if ((law.transformed_error > kOpenBranch && uses_both_branches(*chain)) ||
+        (law.transformed_error > kTurningTarget && repeats(*chain)))
       return std::numeric_limits<double>::infinity();
     nearest_solution(*chain, f);
   } else {

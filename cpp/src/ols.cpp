@@ -147,6 +147,15 @@ std::vector<Choice> Pool::forward(const Buffer& target, int depth, int beam,
   return found;
 }
 
+std::vector<Choice> Pool::singles(const Buffer& target, std::size_t count,
+                                  const Buffer* given) const {
+  const Node node = root(target, given);
+  std::vector<Choice> found;
+  for (const Index j : best_next(node, count))
+    found.push_back({{j}, node.rest - node.correlation(j) * node.correlation(j) / node.left(j)});
+  return found;
+}
+
 void Pool::swap(const Buffer& target, Choice& choice, int passes, const Buffer* given) const {
   for (int pass = 0; pass < passes; ++pass) {
     bool better = false;

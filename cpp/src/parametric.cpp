@@ -57,8 +57,8 @@ void Parametric::add(Shape shape, int argument, double first, double second) {
 
 void Parametric::add_oscillations(int a, double range, int cycles) {
   if (!has("sin") || !has("cos")) return;
-  for (int k = 1; k <= 4 * cycles; ++k) {
-    const double frequency = k * kPi / (2.0 * range);
+  for (int k = 1; k <= 8 * cycles; ++k) {
+    const double frequency = k * kPi / (4.0 * range);
     add(Shape::sin, a, frequency);
     add(Shape::cos, a, frequency);
   }
@@ -145,6 +145,11 @@ void Parametric::write(std::size_t index, double* out) const {
   if (item.multiplier < 0) return;
   const Buffer& factor = multiplier_values_[static_cast<std::size_t>(item.multiplier)];
   for (Index i = 0; i < data_.n_rows(); ++i) out[i] *= factor[static_cast<std::size_t>(i)];
+}
+
+long Parametric::family(std::size_t index) const {
+  const Item& item = items_[index];
+  return static_cast<long>(item.shape) + 32L * (item.argument + 4096L * (item.multiplier + 1));
 }
 
 std::vector<Tree> Parametric::factors(std::size_t index) const {

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gsr import target_scale
-from gsr._rows import rows
+from gsr._rows import ONE, Row, factors
 from gsr.exceptions import GSRError
 
 if TYPE_CHECKING:
+    from gsr.library import Library
     from gsr.selection import FrontEntry
 
 #: Bits of a node for one feature, and for each doubling of the features. The basis functions of c
@@ -23,6 +24,8 @@ BITS_PER_DOUBLING = 0.35
 BITS_OF_TARGET = 1.5
 #: Bits that a law with a pole must save to be taken all the same.
 BITS_OF_POLE = 16.0
+#: Nodes of a coefficient and its product.
+UNIT_NODES = 2
 #: Bits of the constant 1.
 SHORTEST_CONSTANT = 2.0
 #: Bits by which a law must beat the constant: data without a law must not get one.
@@ -44,7 +47,13 @@ def check(criterion: Criterion) -> None:
 
 
 #: Bits that a function takes beyond those of its node: what seldom comes up in laws costs more.
-RARE = {"tan": 3.0, "tanh": 3.0, "sin": 0.5, "cos": 0.5, "exp": 0.5, "exp_neg": 0.5, "ln": 0.5}
+RARE = {"tan": 4.0, "tanh": 4.0, "sin": 0.5, "cos": 0.5, "exp": 0.5, "exp_neg": 0.5, "ln": 0.5}
+#: Powers are what arguments are made of; a function inside a function is rare, as are 1/cos(x) and
+#: sin(1 + x).
+PLAIN = ("one", "identity", "inverse", "square", "cube", "sqrt")
+BITS_OF_NESTING = 4.0
+BITS_OF_RECIPROCAL = 1.5
+BITS_OF_SHIFT = 2.0
 RARE_FOR_TARGETS = {"tan": 4.0, "tanh": 4.0, "sin": 4.0, "cos": 4.0, "cube": 1.0}
 
 
@@ -83,7 +92,8 @@ def _lengths(entries: Sequence[FrontEntry], n_rows: int) -> list[float]:
 
 def _least_length(entry: FrontEntry, n_rows: int) -> float:
     data = n_rows * math.log2(max(entry.rmse, 1e-300))
-    return data + structure_bits(entry) + SHORTEST_CONSTANT * entry.n_constants
+    shortest = SHORTEST_CONSTANT - UNIT_NODES * BITS_PER_NODE
+    return data + structure_bits(entry) + shortest * entry.n_constants
 
 
 def _value(entries: Sequence[FrontEntry], i: int, n_rows: int, criterion: Criterion) -> float:
@@ -132,6 +142,9 @@ def description_length(entry: FrontEntry, n_rows: int) -> float:
         shown = entry.rounded
         fitted, error = sum(text is None for text in shown.texts), shown.law.rmse
         digits = shown.bits
+        # A coefficient of 1 is not written.
+        of_terms = shown.texts[: len(entry.law.phi)]
+        structure -= UNIT_NODES * BITS_PER_NODE * sum(text in ("1", "-1") for text in of_terms)
     left = n_rows - fitted
     if left <= 0 or n_rows <= entry.n_constants or not math.isfinite(error):
         return math.inf
@@ -156,12 +169,22 @@ def _rarity(entry: FrontEntry) -> float:
         (entry.law.psi, entry.data.target_library, RARE_FOR_TARGETS),
     )
     return sum(
-        rare.get(library.names[row.code], 0.0)
+        _rare_bits(row, library, rare, inside=False)
         for matrices, library, rare in sides
         for matrix in matrices
-        for row in rows(matrix, library)
-        if row is not None
+        for row in factors(matrix, library)
     )
+
+
+def _rare_bits(row: Row, library: Library, rare: Mapping[str, float], inside: bool) -> float:
+    name = library.names[row.code]
+    plain = name in PLAIN
+    bits = rare.get(name, 0.0)
+    if not plain:
+        bits += BITS_OF_NESTING * inside + BITS_OF_RECIPROCAL * row.reciprocal
+        bits += BITS_OF_SHIFT * any(part.base == ONE for part in row.argument.parts)
+    inner = (part.base for part in row.argument.parts if isinstance(part.base, Row))
+    return bits + sum(_rare_bits(each, library, rare, inside or not plain) for each in inner)
 
 
 def _branch_bits(entry: FrontEntry) -> float:

@@ -226,6 +226,7 @@ class _Plan:
 
 
 def _candidates(value: float, error: float) -> Iterator[Simple]:
+    error = max(error, 4.0 * np.finfo(float).eps * value)
     for window in WINDOWS:
         low, high = value - window * error, value + window * error
         if low <= 0.0:

@@ -183,7 +183,7 @@ def front(
         checked = [_confirmed(law, everything) if everything and law.exact else law for law in laws]
         if not any(law.exact for law in checked):
             hopeful = _hopeful(checked, len(data.y))
-            checked = [refine(law, data) if i in hopeful else law for i, law in enumerate(checked)]
+            checked = [refine(checked[i], data) for i in sorted(hopeful)]
     return [_entry(law, equation, data) for law in checked]
 
 

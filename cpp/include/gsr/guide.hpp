@@ -109,6 +109,8 @@ class Guide {
   double scan_parametric_sum(Goal& goal);
   double scan_parametric_logarithm(LogGoal& goal);
   Moving make_moving(const Parametric::Extent& extent, const Columns& free) const;
+  std::vector<ols::Choice> moving_choices(const Moving& moving, const Buffer& target, int depth,
+                                          bool favoured) const;
   bool add_chosen(const Moving& moving, const ols::Choice& choice, const Trees& prefix,
                   std::vector<Basis>& bases) const;
   double scan_two_frequencies(int first, int second);

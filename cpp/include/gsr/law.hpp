@@ -68,6 +68,7 @@ class TargetScale {
   bool differentiate(const Basis& psi, Buffer& out) const;
   void differentiate_by_steps(const Basis& psi, Buffer& out) const;
   bool uses_both_branches(const Chain& chain) const;
+  bool repeats(const Chain& chain) const;
   void nearest_solution(const Chain& chain, const double* f);
 
   const Dataset& y_;

@@ -35,6 +35,10 @@ class Pool {
   std::vector<Choice> forward(const Buffer& target, int depth, int beam,
                               const Buffer* given = nullptr) const;
 
+  // The `count` columns that explain most by themselves, or beside a given one.
+  std::vector<Choice> singles(const Buffer& target, std::size_t count,
+                              const Buffer* given = nullptr) const;
+
   // Exchanges one column at a time while that explains more.
   void swap(const Buffer& target, Choice& choice, int passes, const Buffer* given = nullptr) const;
 

@@ -21,6 +21,8 @@ class Parametric {
              const std::vector<int>& features, const Extent& extent);
 
   std::size_t size() const { return items_.size(); }
+  // Items that differ in their constants alone are of one family.
+  long family(std::size_t item) const;
   void write(std::size_t item, double* out) const;
   std::vector<composition::Tree> factors(std::size_t item) const;
 
