@@ -131,12 +131,15 @@ struct Operands {
 // The product x_i x_j ... as identity rows of at most `width` operands each.
 void push_monomials(Operands& operands, std::size_t width, const Table& table, Basis& out) {
   sort_operands(operands.variables, operands.size);
+  const auto places = static_cast<std::size_t>(kMaxRows - out.size);
+  if (operands.size > places * width) width = kMaxVariables;  // wider rows rather than too many
   for (std::size_t start = 0; start < operands.size; start += width) {
     Row row;
     row.transformation = static_cast<std::int16_t>(table.identity());
     const std::size_t n = std::min(width, operands.size - start);
     const bool lone = n == 1 && operands.variables[start] > 0;
     row.argument = lone ? ArgumentType::variable : ArgumentType::product;
+    if (out.size == kMaxRows) return;
     std::copy_n(operands.variables.begin() + static_cast<std::ptrdiff_t>(start), n,
                 row.variables.begin());
     out.push(row);
@@ -333,7 +336,7 @@ Row canonical(const Row& row, const Table& table) {
   if (row.argument == ArgumentType::weighted) return row;
   if (row.argument == ArgumentType::variable) {
     out.variables[0] = row.variables[0];
-    return as_quotient(out, table);
+    return out;
   }
   std::size_t n = 0;
   for (const std::int16_t v : row.variables)
@@ -341,7 +344,7 @@ Row canonical(const Row& row, const Table& table) {
   sort_operands(out.variables, n);
   const bool divided = row.argument == ArgumentType::product && out.variables[0] < 0;
   out.argument = n == 1 && !divided ? ArgumentType::variable : row.argument;
-  return as_quotient(out, table);
+  return out;
 }
 
 Basis canonical(const Basis& basis, const Table& table, int n_v) {
@@ -351,8 +354,9 @@ Basis canonical(const Basis& basis, const Table& table, int n_v) {
   for (const Row& row : basis) {
     const Row clean = canonical(row, table);
     if (clean.transformation == table.constant()) continue;
-    if (is_monomial(clean, table)) {
-      monomial.append(clean);
+    const Row quotient = n_v > 1 ? as_quotient(clean, table) : clean;
+    if (is_monomial(quotient, table)) {
+      monomial.append(quotient);
     } else {
       out.push(clean);
     }

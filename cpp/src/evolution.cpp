@@ -34,6 +34,7 @@ void require(bool holds, const char* what) {
 Problem validated(Problem problem) {
   const Settings& s = problem.settings;
   require(problem.x.n_rows() > 0 && problem.x.n_features() > 0, "no data");
+  require(problem.x.n_features() < kOne, "too many features");
   require(s.n_survivors >= 1 && s.n_survivors < s.population_size,
           "n_survivors must be smaller than population_size");
   require(s.n_phi >= 1 && s.n_psi >= 1 && s.n_mutated >= 0, "counts must be positive");

@@ -25,6 +25,11 @@ constexpr double kExactOnTarget = 1e-6;
 // Between laws that say the same, y = f(x) is preferred.
 constexpr double kTransformedTarget = 8.0;
 constexpr double kManyTargets = 1e-3;
+// A law that does not say which of two solutions is meant is half a law.
+constexpr double kOpenSign = 60.0;
+// Few rows are matched by chance, the more so if they are whole numbers.
+constexpr double kFewRows = 10.0;
+constexpr double kBitsPerFewRows = 6.0;
 
 bool is_plain_target(const Law& law, const Table& table) {
   return law.psi.size() == 1 && law.psi[0].size == 1 &&
@@ -80,7 +85,7 @@ bool BasisSet::is_duplicate(double print) const {
 IndividualSolver::IndividualSolver(const Problem& problem, std::size_t max_bytes, int n_phi,
                                    int n_psi)
     : problem_(problem),
-      scale_(problem.y, problem.target_table),
+      scale_(problem.y, problem.target_table, problem.settings.guided),
       phi_(problem.x, problem.table, problem.settings.max_multiplicity,
            n_phi > 0 ? n_phi : problem.settings.n_phi,
            problem.settings.solver == SolverKind::printed, max_bytes),
@@ -229,10 +234,14 @@ void IndividualSolver::settle_exact() {
   law_ = score_subset();
   add_terms(law_);
   law_.bits = description_length(law_, tolerances());
-  if (problem_.settings.guided && !is_plain_target(law_, problem_.target_table))
-    law_.bits += kTransformedTarget;
   const double rows = static_cast<double>(problem_.x.n_rows());
-  law_.exact = law_.bits < std::min(kBitsPerRow * rows, kMostBits) &&
+  double per_row = kBitsPerRow;
+  if (problem_.settings.guided) {
+    if (!is_plain_target(law_, problem_.target_table)) law_.bits += kTransformedTarget;
+    if (scale_.leaves_sign_open(law_)) law_.bits += kOpenSign;
+    if (rows < kFewRows) per_row = kBitsPerFewRows;
+  }
+  law_.exact = law_.bits < std::min(per_row * rows, kMostBits) &&
                law_.rmse < kExactOnTarget * scale_.spread();
   has_law_ = true;
 }

@@ -18,6 +18,7 @@ constexpr std::size_t kMostFeatures = 10;  // combined with each other
 constexpr int kBins = 8;
 constexpr Index kWeightedRows = 300;
 constexpr double kAnyBits = 1e9;
+constexpr double kPairOperations = 3e9;
 // A logarithmic law becomes a product if its exponents are this near to halves.
 constexpr double kExactExponent = 1e-6;
 
@@ -101,8 +102,11 @@ void Guide::rank_features() {
   std::vector<double> score;
   for (int f = 0; f < d; ++f)
     score.push_back(explained_by_bins(x_.features[f], y_.features[0], x_.n_rows()));
-  features_.resize(static_cast<std::size_t>(d));
-  std::iota(features_.begin(), features_.end(), 1);
+  for (int f = 1; f <= d; ++f) {
+    const double* x = x_.features[f - 1];
+    const auto [low, high] = std::minmax_element(x, x + x_.n_rows());
+    if (*low < *high) features_.push_back(f);  // a constant feature explains nothing
+  }
   if (features_.size() <= kMostFeatures) return;
   std::stable_sort(features_.begin(), features_.end(), [&](int a, int b) {
     return score[static_cast<std::size_t>(a - 1)] > score[static_cast<std::size_t>(b - 1)];
@@ -120,6 +124,12 @@ Buffer Guide::monomial_values(const Monomial& monomial) const {
   Basis basis;
   if (!composition::write({monomial_tree(problem_.table, monomial)}, basis)) return {};
   return values_of(basis, x_, problem_.table);
+}
+
+// So many columns are paired with all that a step stays short: nothing interrupts it.
+Index Guide::pairs_first(const ols::Pool& pool) const {
+  const double each = static_cast<double>(std::max<Index>(pool.size(), 1) * x_.n_rows());
+  return std::min({pool.size(), pair_reach(level_), static_cast<Index>(kPairOperations / each)});
 }
 
 // ---- plan ------------------------------------------------------------------------------------
@@ -165,6 +175,11 @@ void Guide::plan_plain() {
     if (unusual_sum(goal)) plan_scan(goal);
   for (LogGoal& goal : log_goals_)
     if (unusual_log(goal)) plan_scan(goal);
+  const bool waves = level_ == 1 && settings_.constants;
+  const std::size_t m = waves ? std::min<std::size_t>(features_.size(), 3) : 0;
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t j = i + 1; j < m; ++j)
+      work_.emplace_back([this, i, j] { return scan_two_frequencies(features_[i], features_[j]); });
 }
 
 void Guide::plan_weighted() {
@@ -190,18 +205,12 @@ void Guide::plan_moving() {
   work_.emplace_back([this] { return build_pools(); });
   work_.emplace_back([this] { return build_moving_sums(); });
   work_.emplace_back([this] { return build_moving_logarithms(); });
-  std::size_t n = 0;
-  for (LogGoal& goal : log_goals_)
-    if (goal.prefactor.empty() && n++ < kFavoured)
-      work_.emplace_back([this, &goal] { return scan_parametric_logarithm(goal); });
-  for (Goal& goal : goals_)
-    if (goal.partner.size == 0)
-      work_.emplace_back([this, &goal] { return scan_parametric_sum(goal); });
-  if (level_ != 1) return;
-  const std::size_t m = std::min<std::size_t>(features_.size(), 3);
-  for (std::size_t i = 0; i < m; ++i)
-    for (std::size_t j = i + 1; j < m; ++j)
-      work_.emplace_back([this, i, j] { return scan_two_frequencies(features_[i], features_[j]); });
+  for (std::size_t k = 0; k < kFavoured; ++k) {
+    if (k < goals_.size() && goals_[k].partner.size == 0)
+      work_.emplace_back([this, k] { return scan_parametric_sum(goals_[k]); });
+    if (k < log_goals_.size() && log_goals_[k].prefactor.empty())
+      work_.emplace_back([this, k] { return scan_parametric_logarithm(log_goals_[k]); });
+  }
 }
 
 void Guide::plan_sublibraries() {

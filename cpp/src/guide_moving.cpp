@@ -14,7 +14,11 @@ using namespace limits;
 
 constexpr Index kFrequencyRows = 768;
 constexpr Index kPairedWithMoving = 64;
-constexpr std::size_t kFamilies = 10;
+constexpr std::size_t kFavouredMoving = 4;
+constexpr std::size_t kFamilies = 8;
+constexpr std::size_t kProposed = 4;
+constexpr int kSteps = 16;
+constexpr double kHopeless = 0.7;
 constexpr std::size_t kManyOfAFamily = 600;
 constexpr std::size_t kBesidePlain = 4;
 
@@ -47,6 +51,7 @@ double Guide::build_moving_sums() {
                                     : level_ == 1
                                         ? Parametric::Extent{15 + 8 * d, 2 + 2 * d, 40, false}
                                         : Parametric::Extent{20 + 10 * d, 6 + 3 * d, 160, false};
+  moving_sums_ = {};
   moving_sums_ = make_moving(extent, constant_column());
   return size_of(static_cast<double>(moving_sums_.pool->size() * x_.n_rows()) * 60.0);
 }
@@ -57,6 +62,7 @@ double Guide::build_moving_logarithms() {
                                   : level_ == 1 ? 20 + 30 * d
                                                 : 60 + 60 * d,
                                   0, level_ == 0 ? 4 : 12, true};
+  moving_logs_ = {};
   moving_logs_ = make_moving(extent, free_);
   return size_of(static_cast<double>(moving_logs_.pool->size() * x_.n_rows()) * 60.0);
 }
@@ -116,15 +122,17 @@ double Guide::scan_parametric_sum(Goal& goal) {
   const ols::Pool& pool = *moving_sums_.pool;
   Buffer target;
   if (moving_sums_.pool->prepare(goal.values.data(), target) == 0.0) return 1.0;
-  const bool favoured = static_cast<std::size_t>(&goal - goals_.data()) < kFavoured;
+  const bool favoured = static_cast<std::size_t>(&goal - goals_.data()) < kFavouredMoving;
   Trees prefix;
   if (!goal.prefactor.empty()) prefix.push_back(monomial_tree(problem_.table, goal.prefactor));
+  std::vector<std::vector<Basis>> sets;
   for (const ols::Choice& choice :
        moving_choices(moving_sums_, target, favoured ? 4 : 2, favoured)) {
     std::vector<Basis> bases;
     if (!prefix.empty()) add_basis(prefix, bases);
-    if (add_chosen(moving_sums_, choice, prefix, bases)) propose_refined(goal.psi, bases);
+    if (add_chosen(moving_sums_, choice, prefix, bases)) sets.push_back(std::move(bases));
   }
+  propose_refined(goal.psi, sets);
   return size_of(60.0 * static_cast<double>(pool.size() * x_.n_rows())) + 60.0;
 }
 
@@ -133,15 +141,17 @@ double Guide::scan_parametric_logarithm(LogGoal& goal) {
   Buffer target;
   if (moving_logs_.pool->prepare(goal.values.data(), target) == 0.0) return 1.0;
   const Table& table = problem_.table;
-  const bool favoured = static_cast<std::size_t>(&goal - log_goals_.data()) < kFavoured;
+  const bool favoured = static_cast<std::size_t>(&goal - log_goals_.data()) < kFavouredMoving;
+  std::vector<std::vector<Basis>> sets;
   for (const ols::Choice& choice :
        moving_choices(moving_logs_, target, favoured ? 3 : 1, favoured)) {
     std::vector<Basis> bases;
     for (const int f : free_features_)
       add_basis({composition::apply(table, table.find("ln"), monomial_tree(table, {{f, 1}}))},
                 bases);
-    if (add_chosen(moving_logs_, choice, {}, bases)) propose_refined(goal.target.logarithm, bases);
+    if (add_chosen(moving_logs_, choice, {}, bases)) sets.push_back(std::move(bases));
   }
+  propose_refined(goal.target.logarithm, sets);
   return size_of(40.0 * static_cast<double>(pool.size() * x_.n_rows())) + 60.0;
 }
 
@@ -157,6 +167,7 @@ double Guide::scan_two_frequencies(int first, int second) {
   const int cycles = 160;
   choose_rows(kFrequencyRows);
   Buffer target = values_of(plain->psi, y_, problem_.target_table);
+  if (target.empty()) return 1.0;
   Eigen::Map<Vector> t(target.data(), x_.n_rows());
   t.array() -= t.mean();
   const TwoFrequencies found = strongest_product(x_.features[first - 1], x_.features[second - 1],
@@ -171,21 +182,33 @@ double Guide::scan_two_frequencies(int first, int second) {
       };
       add_basis({wave(of_first, first, found.first), wave(of_second, second, found.second)}, bases);
     }
-  propose_refined(plain->psi, bases);
+  std::vector<std::vector<Basis>> sets{bases};
+  for (const Basis& basis : bases) sets.push_back({basis});
+  propose_refined(plain->psi, sets);
   choose_rows(rows(level_, problem_.x.n_features()));
   const double n = static_cast<double>(kFrequencyRows);
   return size_of(0.3 * 16.0 * cycles * cycles * 8.0 * n);
 }
 
-// First on the rows that were scanned, then on all.
-void Guide::propose_refined(const Basis& psi, std::vector<Basis> bases) {
+// All on the rows that were scanned, the best then on all rows.
+void Guide::propose_refined(const Basis& psi, const std::vector<std::vector<Basis>>& sets) {
   const Buffer few = values_of(psi, y_, problem_.target_table);
   const Buffer all = values_of(psi, problem_.y, problem_.target_table);
   if (few.empty() || all.empty()) return;
-  const double left = Refiner(x_, problem_.table).improve(few.data(), bases, 12);
-  if (!(left < 0.5)) return;
-  Refiner(problem_.x, problem_.table).improve(all.data(), bases, left < 1e-4 ? 20 : 4);
-  propose({psi}, bases);
+  std::vector<std::pair<double, std::vector<Basis>>> refined;
+  Refiner on_few(x_, problem_.table);
+  for (std::vector<Basis> bases : sets) {
+    const double left = on_few.improve(few.data(), bases, kSteps);
+    if (left < kHopeless) refined.emplace_back(left, std::move(bases));
+  }
+  std::stable_sort(refined.begin(), refined.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (refined.size() > kProposed) refined.resize(kProposed);
+  Refiner on_all(problem_.x, problem_.table);
+  for (auto& [left, bases] : refined) {
+    on_all.improve(all.data(), bases, left < 1e-4 ? 20 : 4);
+    propose({psi}, bases);
+  }
 }
 
 }  // namespace gsr

@@ -45,10 +45,10 @@ double Guide::scan_log_pairs() {
     targets.push_back(std::move(target));
     owners.push_back(&goal);
   }
-  const auto best = log_pool_->pairs(targets, pair_reach(level_), log_pool_->size(), 4);
+  const auto best = log_pool_->pairs(targets, pairs_first(*log_pool_), log_pool_->size(), 4);
   for (std::size_t t = 0; t < owners.size(); ++t)
     for (const ols::Choice& pair : best[t]) propose_product(*owners[t], pair);
-  const double n = static_cast<double>(std::min(pair_reach(level_), log_pool_->size()));
+  const double n = static_cast<double>(pairs_first(*log_pool_));
   return size_of(0.3 * n * static_cast<double>(log_pool_->size()) *
                  (static_cast<double>(x_.n_rows()) + 4.0 * static_cast<double>(targets.size())));
 }

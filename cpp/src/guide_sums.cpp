@@ -11,12 +11,20 @@ using composition::Tree;
 using namespace limits;
 
 constexpr std::size_t kPairedBeside = 400;
+constexpr std::size_t kMostPoolBytes = std::size_t{96} << 20;
 
 }  // namespace
 
 double Guide::build_pools() {
   const Table& table = problem_.table;
-  const Reach r = reach(level_, features_.size());
+  Reach r = reach(level_, features_.size());
+  // The pools' share of the memory: columns of the rows that are scanned.
+  const std::size_t most =
+      kMostPoolBytes / (sizeof(double) * static_cast<std::size_t>(x_.features.stride()));
+  r.atoms = std::min(r.atoms, most);
+  r.terms = std::min(r.terms, most);
+  sum_pool_.reset();
+  log_pool_.reset();
   candidates_ = std::make_unique<Candidates>(x_, table, settings_, features_, r);
   sum_pool_ =
       std::make_unique<ols::Pool>(candidates_->values(candidates_->terms()), constant_column());
@@ -193,10 +201,10 @@ double Guide::scan_sum_pairs() {
     targets.push_back(std::move(target));
     owners.push_back(&goal);
   }
-  const auto best = sum_pool_->pairs(targets, pair_reach(level_), sum_pool_->size(), 4);
+  const auto best = sum_pool_->pairs(targets, pairs_first(*sum_pool_), sum_pool_->size(), 4);
   for (std::size_t t = 0; t < owners.size(); ++t)
     for (const ols::Choice& pair : best[t]) propose_sum(*owners[t], pair);
-  const double n = static_cast<double>(std::min(pair_reach(level_), sum_pool_->size()));
+  const double n = static_cast<double>(pairs_first(*sum_pool_));
   return size_of(0.3 * n * static_cast<double>(sum_pool_->size()) *
                  (static_cast<double>(x_.n_rows()) + 4.0 * static_cast<double>(targets.size())));
 }

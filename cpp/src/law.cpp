@@ -61,7 +61,8 @@ double normalise(Law& law, const Table& target_table) {
   return lead;
 }
 
-TargetScale::TargetScale(const Dataset& y, const Table& table) : y_(y), table_(table) {
+TargetScale::TargetScale(const Dataset& y, const Table& table, bool strict)
+    : y_(y), table_(table), strict_(strict) {
   const Eigen::Map<const Eigen::ArrayXd> values(y.features[0], y.n_rows());
   spread_ = std::sqrt((values - values.mean()).square().mean());
 }
@@ -106,6 +107,7 @@ bool TargetScale::add_link(const Basis& psi, int i, Chain& chain) const {
   link.reciprocal = row.reciprocal();
   auto weight = static_cast<std::size_t>(psi.first_weight(i));
   int inside = 0;
+  bool divided = false;
   for (const std::int16_t v : row.variables) {
     if (v == 0) continue;
     double factor = v < 0 ? -1.0 : 1.0;
@@ -115,13 +117,19 @@ bool TargetScale::add_link(const Basis& psi, int i, Chain& chain) const {
       link.shift += factor;
       continue;
     }
-    if (inside != 0 || (row.argument == ArgumentType::product && v < 0)) return false;
+    if (inside != 0) return false;
     inside = std::abs(v);
-    link.scale = factor;
+    divided = row.argument == ArgumentType::product && v < 0;
+    link.scale = divided ? 1.0 : factor;
   }
   if (inside == 0) return false;
   const auto n = static_cast<std::size_t>(y_.n_rows());
   if (inside > kOne && !add_link(psi, inside - kOne - 1, chain)) return false;
+  if (divided) {
+    // T(1/u) is two steps, unless T passes 1/u on.
+    if (row.code() != table_.identity()) return false;
+    link.reciprocal = !link.reciprocal;
+  }
   const double* u = inside > kOne ? chain.back().value.data() : y_.features[0];
   link.argument.resize(n);
   link.value.resize(n);
@@ -215,13 +223,16 @@ Buffer TargetScale::weights(const Basis& psi) {
   Buffer out(static_cast<std::size_t>(y_.features.stride()), 0.0);
   const Buffer& slope = info(psi).derivative;
   std::vector<double> sizes;
-  for (std::size_t i = 0; i < n; ++i) sizes.push_back(1.0 / std::abs(slope[i]));
+  for (std::size_t i = 0; i < n; ++i) {
+    const double size = 1.0 / std::abs(slope[i]);
+    sizes.push_back(std::isnan(size) ? 0.0 : size);
+  }
   std::vector<double> sorted = sizes;
   std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n / 2),
                    sorted.end());
   const double most = kLargestWeight * sorted[n / 2];
   for (std::size_t i = 0; i < n; ++i)
-    out[i] = std::isnan(sizes[i]) ? 0.0 : std::min(sizes[i], most);
+    out[i] = most > 0.0 && std::isfinite(most) ? std::min(sizes[i], most) : 1.0;
   return out;
 }
 
@@ -233,6 +244,13 @@ bool TargetScale::repeats(const Chain& chain) const {
   });
 }
 
+bool TargetScale::leaves_sign_open(const Law& law) {
+  if (law.psi.size() != 1) return false;
+  const Chain& chain = info(law.psi[0]).chain;
+  const bool logarithm = !chain.empty() && chain.back().t->name == "ln";
+  return !chain.empty() && !logarithm && (uses_both_branches(chain) || repeats(chain));
+}
+
 double TargetScale::rmse(const Law& law, const double* f) {
   const auto n = static_cast<std::size_t>(y_.n_rows());
   scratch_.assign(n, 0.0);
@@ -241,7 +259,7 @@ double TargetScale::rmse(const Law& law, const double* f) {
   if (chain != nullptr && !chain->empty() &&
       std::all_of(chain->begin(), chain->end(), invertible)) {
     if ((law.transformed_error > kOpenBranch && uses_both_branches(*chain)) ||
-        (law.transformed_error > kTurningTarget && repeats(*chain)))
+        (strict_ && law.transformed_error > kTurningTarget && repeats(*chain)))
       return std::numeric_limits<double>::infinity();
     nearest_solution(*chain, f);
   } else {
@@ -256,7 +274,7 @@ double TargetScale::rmse(const Law& law, const double* f) {
     const auto rising = [](double v) { return v > 0.0; };
     const auto n_rising = std::count_if(slope.begin(), slope.end(), rising);
     const bool turns = n_rising != 0 && n_rising != static_cast<std::ptrdiff_t>(n);
-    if (turns && law.transformed_error > kTurningTarget)
+    if (strict_ && turns && law.transformed_error > kTurningTarget)
       return std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < n; ++i) scratch_[i] = (scratch_[i] - f[i]) / slope[i];
   }

@@ -15,6 +15,7 @@ using composition::Tree;
 constexpr double kPi = 3.14159265358979323846;
 constexpr int kRates = 9;    // of exponentials, on either side of zero
 constexpr int kShifts = 13;  // outside either end of the range
+constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 constexpr int kLogFrequencies = 48;
 constexpr int kCentres = 9;
 constexpr int kWidths = 5;
@@ -37,8 +38,9 @@ Parametric::Parametric(const Dataset& data, const Table& table, const Settings& 
             all.end());
   std::stable_sort(all.begin(), all.end(),
                    [](const Monomial& a, const Monomial& b) { return cost_of(a) < cost_of(b); });
+  most_items_ = kMostBytes / (sizeof(double) * static_cast<std::size_t>(data.features.stride()));
   for (const Monomial& monomial : all) {
-    if (arguments_.size() == extent.arguments) break;
+    if (arguments_.size() == extent.arguments || items_.size() >= most_items_) break;
     add_argument(monomial, extent);
   }
   add_multipliers(all, extent.multipliers);
@@ -132,7 +134,7 @@ void Parametric::add_multipliers(const std::vector<Monomial>& monomials, std::si
       const bool simple = cost_of(arguments_[static_cast<std::size_t>(item.argument)]) <= 2 &&
                           item.shape != Shape::bell && item.shape != Shape::lorentz &&
                           item.shape != Shape::ln_lorentz && item.shape != Shape::sqrt;
-      if (!simple) continue;
+      if (!simple || items_.size() >= most_items_) continue;
       item.multiplier = m;
       items_.push_back(item);
     }

@@ -161,11 +161,18 @@ def with_constants(law: LawLike, values: Array) -> FittedLaw:
     places = weights(law)
     sides = {side: [[list(r) for r in m] for m in getattr(law, side)] for side in ("phi", "psi")}
     for place, value in zip(places, values[k + p :], strict=True):
-        sides[place.side][place.term][place.row][place.column] = float(value)
+        sides[place.side][place.term][place.row][place.column] = _still_free(float(value))
     if places:
         law = FittedLaw.of(law, phi=tuple(sides["phi"]), psi=tuple(sides["psi"]))
     beta = np.concatenate([[1.0], values[k : k + p]])
     return FittedLaw.of(law, alpha=np.array(values[:k], dtype=float), beta=beta)
+
+
+def _still_free(weight: float) -> float:
+    """Keep a weight a constant: one of exactly 1 or 0 would be none, and the others move up."""
+    if weight == 1.0:
+        return float(np.nextafter(1.0, 2.0))
+    return weight or float(np.finfo(float).tiny)
 
 
 def weight_slopes(law: LawLike, data: Training, X: Array, y: Array) -> Array:

@@ -51,6 +51,9 @@ RARE = {"tan": 4.0, "tanh": 4.0, "sin": 0.5, "cos": 0.5, "exp": 0.5, "exp_neg": 
 #: Powers are what arguments are made of; a function inside a function is rare, as are 1/cos(x) and
 #: sin(1 + x).
 PLAIN = ("one", "identity", "inverse", "square", "cube", "sqrt")
+WAVES = ("sin", "cos", "tan")
+#: Hundreds of frequencies are tried, and among them is one that follows any noise.
+BITS_OF_FREQUENCY = 7.0
 BITS_OF_NESTING = 4.0
 BITS_OF_RECIPROCAL = 1.5
 BITS_OF_SHIFT = 2.0
@@ -148,8 +151,8 @@ def description_length(entry: FrontEntry, n_rows: int) -> float:
     left = n_rows - fitted
     if left <= 0 or n_rows <= entry.n_constants or not math.isfinite(error):
         return math.inf
-    variance = max(error, 1e-300) ** 2 * n_rows / left
-    return 0.5 * n_rows * math.log2(variance) + structure + digits
+    deviation = max(error, 1e-300) * math.sqrt(n_rows / left)
+    return n_rows * math.log2(deviation) + structure + digits
 
 
 def structure_bits(entry: FrontEntry) -> float:
@@ -182,6 +185,8 @@ def _rare_bits(row: Row, library: Library, rare: Mapping[str, float], inside: bo
     bits = rare.get(name, 0.0)
     if not plain:
         bits += BITS_OF_NESTING * inside + BITS_OF_RECIPROCAL * row.reciprocal
+        waves = name in WAVES and any(isinstance(part.times, float) for part in row.argument.parts)
+        bits += BITS_OF_FREQUENCY * waves
         bits += BITS_OF_SHIFT * any(part.base == ONE for part in row.argument.parts)
     inner = (part.base for part in row.argument.parts if isinstance(part.base, Row))
     return bits + sum(_rare_bits(each, library, rare, inside or not plain) for each in inner)

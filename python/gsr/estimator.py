@@ -53,7 +53,7 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Seconds after which the best laws so far are kept.
     max_generations : int, optional
         Likewise in generations.
-    max_rows : int, default 2000
+    max_rows : int, default 1000
         Rows that the search looks at; laws are confirmed and fitted on all.
     criterion : str or callable, default "mdl"
         Which law of the front is chosen when none is exact: ``"mdl"``, ``"bic"``, ``"aicc"``,
@@ -296,7 +296,7 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         settings = options.make_settings(self.preset, self.solver, chosen)
         options.check_option("max_time", self.max_time, options.Range(float, 0.0))
         options.check_option("max_generations", self.max_generations, options.Range(int, 1))
-        options.check_option("max_rows", self.max_rows, options.Range(int, 1))
+        options.check_required("max_rows", self.max_rows, options.Range(int, validation.MIN_ROWS))
         options.check_choice("poles", self.poles, selection.POLE_POLICIES)
         criteria.check(self.criterion)
         options.check_option("n_jobs", self.n_jobs, options.Range(int, -1024))

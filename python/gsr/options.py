@@ -127,6 +127,12 @@ def check_option(name: str, value: object, allowed: Range | Choice) -> None:
         raise GSRError(f"{name} must be {allowed}, got {value!r}")
 
 
+def check_required(name: str, value: object, allowed: Range | Choice) -> None:
+    """Raise unless the value is allowed; None is not."""
+    if value is None or not allowed.holds(value):
+        raise GSRError(f"{name} must be {allowed}, got {value!r}")
+
+
 def check_choice(name: str, value: object, values: tuple[str, ...]) -> None:
     """Raise unless the value is one of the names; the message suggests the nearest."""
     if value in values:

@@ -8,7 +8,8 @@ quadratic function of the features must not explain them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from typing import Literal
 
 import numpy as np
@@ -152,12 +153,17 @@ def _quadratic(r: Array, prediction: Array, X: Array, left: int) -> float:
     from scipy.special import fdtrc
 
     scaled = (X - X.mean(axis=0)) / X.std(axis=0) if X.shape[1] else X
-    pairs = [scaled[:, i] * scaled[:, j] for i in range(X.shape[1]) for j in range(i)]
-    columns = [*scaled.T, *(scaled**2).T, *pairs]
+    d = X.shape[1]
+    # Made one by one: all products of many features would not fit into memory.
+    terms: Iterable[Array] = chain(
+        scaled.T,
+        (column**2 for column in scaled.T),
+        (scaled[:, i] * scaled[:, j] for i in range(d) for j in range(i)),
+    )
     if _varies(prediction):
         f = (prediction - prediction.mean()) / prediction.std()
-        columns = [f**2, f**3, *columns]
-    columns = [c - c.mean() for c in columns[: left // ROWS_PER_COLUMN]]
+        terms = chain((f**2, f**3), terms)
+    columns = [c - c.mean() for c in islice(terms, max(left // ROWS_PER_COLUMN, 0))]
     if not columns:
         return 1.0
     basis, sizes, _ = np.linalg.svd(np.column_stack(columns), full_matrices=False)

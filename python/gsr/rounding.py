@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gsr._fitted import FittedLaw, LawLike, Training, constants, weights, with_constants
+from gsr._fitted import FittedLaw, LawLike, Training, constants, with_constants
 from gsr.refine import Linearised, linearise, refine
 from gsr.refit import confirm
 from gsr.transformation import Array
@@ -81,10 +81,13 @@ def simplest(value: float, error: float) -> Simple | None:
     """
     if value == 0.0 or not math.isfinite(error):
         return None
+    error = max(
+        error, 4.0 * float(np.finfo(float).eps) * abs(value)
+    )  # rounding of the value itself
     best: Simple | None = None
     least = known_bits(value, error) - SAVING
     for found in _candidates(abs(value), error):
-        away = (found.value - abs(value)) / error if error else 0.0
+        away = (found.value - abs(value)) / error
         cost = (1.0 + SAVING_PER_BIT) * found.bits + away**2 / (2.0 * math.log(2.0))
         if cost < least:
             best, least = found, cost
@@ -196,11 +199,8 @@ class _Plan:
         if not fixed:
             return self.law
         values = self.values.copy() if self.law.exact else self.fitted(fixed)[0]
-        inside = self.n - len(weights(self.law))
         for j, number in fixed.items():
-            # A weight of exactly 1 would be no constant any more, and the others would move up.
-            one = j >= inside and number.value == 1.0
-            values[j] = np.nextafter(1.0, 2.0) if one else number.value
+            values[j] = number.value
         moved = with_constants(self.law, values)
         if self.law.exact:
             return confirm(moved, self.data)
@@ -226,7 +226,6 @@ class _Plan:
 
 
 def _candidates(value: float, error: float) -> Iterator[Simple]:
-    error = max(error, 4.0 * np.finfo(float).eps * value)
     for window in WINDOWS:
         low, high = value - window * error, value + window * error
         if low <= 0.0:

@@ -42,13 +42,13 @@ def run(
     try:
         while status == "running":
             left = SLICE if max_time is None else max_time - (time.perf_counter() - start)
-            if left <= 0.0 and evolution.generation >= 0:
+            if left <= 0.0 and evolution.evaluations > 0:
                 return "max_time"
             status = evolution.run(min(SLICE, max(left, 0.0)))
             if report is not None:
                 report(_progress(evolution, time.perf_counter() - start, max_time))
     except KeyboardInterrupt:
-        if evolution.generation < 0:
+        if evolution.evaluations == 0:
             raise
         warnings.warn(
             "interrupted: the best laws so far are kept", InterruptedWarning, stacklevel=3

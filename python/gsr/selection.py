@@ -28,6 +28,8 @@ CONSTANT_LAW = 3
 
 #: Laws that are refined at most, and how far behind the best they may be, in bits.
 MOST_REFINED = 24
+LEAST_REFINED = 6
+REFINED_ROWS = 12_000
 HOPE_BITS = 25.0
 HOPE_BITS_PER_ROW = 0.5
 
@@ -182,19 +184,35 @@ def front(
     with threadpool_limits(1):
         checked = [_confirmed(law, everything) if everything and law.exact else law for law in laws]
         if not any(law.exact for law in checked):
-            hopeful = _hopeful(checked, len(data.y))
-            checked = [refine(checked[i], data) for i in sorted(hopeful)]
+            checked = _refined(checked, data)
     return [_entry(law, equation, data) for law in checked]
 
 
-def _hopeful(laws: Sequence[LawLike], n_rows: int) -> set[int]:
-    """Return the laws whose refinement could make them the choice: it is slow work."""
+def _refined(laws: Sequence[LawLike], data: Training) -> list[LawLike]:
+    """Refine the laws that could be the choice; it is slow work.
+
+    Laws for y itself are at their best already, but for constants inside arguments. What is not
+    refined and not a law for y itself is given up: its error may be flattered.
+    """
+    n_rows = len(data.y)
     lengths = [
         n_rows * math.log2(max(law.rmse, 1e-300)) + BITS_PER_NODE * law.complexity for law in laws
     ]
     order = sorted(range(len(laws)), key=lambda i: lengths[i])
     limit = lengths[order[0]] + HOPE_BITS + HOPE_BITS_PER_ROW * n_rows if order else 0.0
-    return {i for i in order[:MOST_REFINED] if lengths[i] <= limit}
+    most = max(LEAST_REFINED, min(MOST_REFINED, REFINED_ROWS // n_rows))
+    hopeful = {i for i in order[:most] if lengths[i] <= limit}
+    plain = [_for_y_itself(law, data) for law in laws]
+    return [
+        law if plain[i] and not weights(law) else refine(law, data)
+        for i, law in enumerate(laws)
+        if i in hopeful or plain[i]
+    ]
+
+
+def _for_y_itself(law: LawLike, data: Training) -> bool:
+    entry = target_scale.TargetScale(law, data).entry
+    return entry is not None and entry.name == "identity"
 
 
 def finish(

@@ -9,7 +9,7 @@ from gsr.exceptions import GSRError
 from gsr.transformation import Array
 
 #: Rows that a search looks at, unless told otherwise.
-MAX_ROWS = 2000
+MAX_ROWS = 1000
 
 Indices = npt.NDArray[np.intp]
 

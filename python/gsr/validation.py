@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gsr import _core
 from gsr.exceptions import DomainWarning, GSRError
 from gsr.library import Library
 
 Array = npt.NDArray[np.float64]
 
 MIN_ROWS = 5
-MAX_FEATURES = 32_767
+MAX_FEATURES = int(_core.ONE) - 1
 MAX_MAGNITUDE = 1e150
 
 

@@ -101,6 +101,7 @@ class Guide {
   double scan_separable_logarithms();
   double scan_weighted_sums(Goal& goal);
   double scan_weighted_logarithms(LogGoal& goal);
+  Index pairs_first(const ols::Pool& pool) const;
   double scan_sum_pairs();
   double scan_logarithms(LogGoal& goal);
   double scan_log_pairs();
@@ -114,7 +115,7 @@ class Guide {
   bool add_chosen(const Moving& moving, const ols::Choice& choice, const Trees& prefix,
                   std::vector<Basis>& bases) const;
   double scan_two_frequencies(int first, int second);
-  void propose_refined(const Basis& psi, std::vector<Basis> bases);
+  void propose_refined(const Basis& psi, const std::vector<std::vector<Basis>>& sets);
 
   // `whole`: a library of which the lasso picks, not a choice.
   Law propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi, bool whole = false);

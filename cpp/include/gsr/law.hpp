@@ -33,7 +33,9 @@ double normalise(Law& law, const Table& target_table);
 // The target seen through its transformations.
 class TargetScale {
  public:
-  TargetScale(const Dataset& y, const Table& table);
+  // `strict`: a law that leaves open which of many solutions is meant has no error unless it is
+  // nearly exact.
+  TargetScale(const Dataset& y, const Table& table, bool strict = false);
 
   double spread() const { return spread_; }  // standard deviation of y
 
@@ -42,6 +44,10 @@ class TargetScale {
 
   // 1 / |psi'(y)|: by which a residual of psi becomes one of y, limited where psi is flat.
   Buffer weights(const Basis& psi);
+
+  // Whether y and its mirror image solve the law alike, and the data have both; ln|y| does not
+  // count: there the signs of the factors tell.
+  bool leaves_sign_open(const Law& law);
 
   // Root mean square of y - g^{-1}(f), with the solution nearest to y; to first order where g has
   // no closed inverse. Infinite if a row has no solution, or a poor law leaves the branch open.
@@ -73,6 +79,7 @@ class TargetScale {
 
   const Dataset& y_;
   const Table& table_;
+  bool strict_;
   std::map<Basis, Info> infos_;
   Buffer scratch_;
   double spread_;

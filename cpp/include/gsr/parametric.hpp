@@ -70,6 +70,7 @@ class Parametric {
   std::vector<Monomial> multipliers_;
   std::vector<Buffer> multiplier_values_;
   std::vector<Item> items_;
+  std::size_t most_items_ = 0;  // bounds the memory of a pool
 };
 
 // Frequencies of the strongest product of two oscillations, one of each feature, in a target: a
