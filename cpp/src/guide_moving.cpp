@@ -162,7 +162,8 @@ double Guide::scan_two_frequencies(int first, int second) {
   const Goal* plain = &goals_[0];
   for (const Goal& goal : goals_)
     if (goal.prefactor.empty() && goal.partner.size == 0 &&
-        goal.psi.rows[0].transformation == problem_.target_table.identity() && goal.psi.size == 1)
+        goal.psi.rows[0].transformation == problem_.target_table.identity() &&
+        goal.psi.rows[0].argument == ArgumentType::variable && goal.psi.size == 1)
       plain = &goal;
   const int cycles = 160;
   choose_rows(kFrequencyRows);

@@ -29,7 +29,7 @@ class Kitchen {
     Basis basis;
     if (!composition::allowed(tree, table_, settings_) || !composition::write({tree}, basis))
       return;
-    basis = canonical(basis, table_, kMaxVariables);
+    basis = canonical(basis, table_, 1);  // as a set of psi writes it
     if (std::find(out.begin(), out.end(), basis) == out.end()) out.push_back(basis);
   }
   void add(const Tree& h, const Tree& plain, std::vector<LogTarget>& out) const {
