@@ -14,6 +14,7 @@ constexpr std::size_t kKeptBytes = std::size_t{1} << 20;
 // A law for y^2, ln|y| or tan(y) leaves open which solution is meant. The nearest solution flatters
 // a poor one, so it must explain the transformed target this well.
 constexpr double kOpenBranch = 0.1;
+constexpr double kStrictOpenBranch = 0.01;
 // So does one whose left side repeats or turns within the range of y, to a greater degree.
 constexpr double kTurningTarget = 1e-6;
 constexpr double kLargestWeight = 100.0;  // relative to the median
@@ -258,7 +259,8 @@ double TargetScale::rmse(const Law& law, const double* f) {
   const auto invertible = [](const Link& link) { return static_cast<bool>(link.t->inverse); };
   if (chain != nullptr && !chain->empty() &&
       std::all_of(chain->begin(), chain->end(), invertible)) {
-    if ((law.transformed_error > kOpenBranch && uses_both_branches(*chain)) ||
+    const double open = strict_ ? kStrictOpenBranch : kOpenBranch;
+    if ((law.transformed_error > open && uses_both_branches(*chain)) ||
         (strict_ && law.transformed_error > kTurningTarget && repeats(*chain)))
       return std::numeric_limits<double>::infinity();
     nearest_solution(*chain, f);

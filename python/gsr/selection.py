@@ -191,8 +191,8 @@ def front(
 def _refined(laws: Sequence[LawLike], data: Training) -> list[LawLike]:
     """Refine the laws that could be the choice; it is slow work.
 
-    Laws for y itself are at their best already, but for constants inside arguments. What is not
-    refined and not a law for y itself is given up: its error may be flattered.
+    What is not refined is kept if it is a law for y itself, where the fit was on the scale of y
+    already; others are given up, since their errors may be flattered.
     """
     n_rows = len(data.y)
     lengths = [
@@ -204,7 +204,7 @@ def _refined(laws: Sequence[LawLike], data: Training) -> list[LawLike]:
     hopeful = {i for i in order[:most] if lengths[i] <= limit}
     plain = [_for_y_itself(law, data) for law in laws]
     return [
-        law if plain[i] and not weights(law) else refine(law, data)
+        refine(law, data) if i in hopeful else law
         for i, law in enumerate(laws)
         if i in hopeful or plain[i]
     ]
