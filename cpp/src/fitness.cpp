@@ -26,7 +26,7 @@ constexpr double kExactOnTarget = 1e-6;
 constexpr double kTransformedTarget = 8.0;
 constexpr double kManyTargets = 1e-3;
 // A law that does not say which of two solutions is meant is half a law.
-constexpr double kOpenSign = 250.0;
+constexpr double kOpenSign = 400.0;
 // Few rows are matched by chance, the more so if they are whole numbers.
 constexpr double kFewRows = 10.0;
 constexpr double kBitsPerFewRows = 6.0;
