@@ -23,7 +23,7 @@ void Guide::make_goals() {
   goals_.clear();
   log_goals_.clear();
   for (const LogTarget& target : log_targets(problem_.target_table, settings_)) {
-    LogGoal goal{target, values_of(target.logarithm, y_, problem_.target_table), 1.0, {}, 0.0, {}};
+    LogGoal goal{target, values_of(target.logarithm, y_, problem_.target_table), 1.0, {}, {}};
     if (goal.values.empty()) continue;
     for (const LogGoal& old : log_before)
       if (old.target.logarithm == target.logarithm && old.prefactor.empty())
@@ -101,7 +101,7 @@ void Guide::add_shifted_log_goals() {
     const Buffer divisor = monomial_values(prefactor);
     if (divisor.empty()) continue;
     for (const double shift : {-1.0, 1.0}) {
-      LogGoal goal{log_goals_[0].target, divisor, 1.0, prefactor, shift, {}};
+      LogGoal goal{log_goals_[0].target, divisor, 1.0, prefactor, {}};
       bool finite = true;
       for (Index i = 0; i < x_.n_rows(); ++i) {
         double& v = goal.values[static_cast<std::size_t>(i)];

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from rich import box
 from rich.console import Group
 from rich.table import Table
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from gsr import _core, operon, reference
 from gsr.library import TABLE_13, Library

@@ -26,7 +26,6 @@ class Guide {
   // One piece of work; returns its size in individuals of the genetic programming. Laws that the
   // archive would take are offered to it, good sets of basis functions are kept as individuals.
   double step(Archive& archive);
-  bool exhausted() const { return work_.empty() && stage_ == kStages.size(); }
   // Whether simple candidates have all been looked at.
   bool simple_done() const { return simple_done_; }
   std::vector<Individual> take_individuals() { return std::move(individuals_); }
@@ -68,7 +67,6 @@ class Guide {
     Buffer values;
     double promise = 1.0;
     Monomial prefactor;
-    double shift = 0.0;
     Buffer weights;
   };
   using Trees = std::vector<composition::Tree>;
