@@ -19,6 +19,7 @@ from gsr.criteria import Criterion
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library, Transformation, resolve
+from gsr.presentation import Presentation
 
 Array = npt.NDArray[np.float64]
 LibrarySpec = Library | str | Sequence[str | Transformation]
@@ -29,7 +30,7 @@ DEFAULT_LIBRARY = {"paper": "table13", "default": "all"}
 NOT_FOR_TARGETS = ("cos", "sin", "tan")
 
 
-class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Generalized symbolic regression: finds g(y) = f(x).
 
     Parameters
@@ -346,43 +347,9 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         return reporter(self.verbose, self.callback)
 
-    @property
-    def level_(self) -> str:
-        """What the chosen law leaves: rounding, noise, or more."""
-        check_is_fitted(self)
-        return str(self.front_[self.best_index_].level)
-
-    @property
-    def rounded_equation_(self) -> Equation:
-        """The chosen law with constants near simple numbers rounded, where the data agree."""
-        check_is_fitted(self)
-        return self.front_[self.best_index_].rounded_equation
-
-    def intervals(self, level: float = 0.95) -> dict[str, tuple[float, float, float]]:
-        """Return each constant of the chosen law with its confidence interval.
-
-        Parameters
-        ----------
-        level : float
-            Confidence, between 0 and 1.
-
-        Returns
-        -------
-        dict
-            Name of the constant (alpha of a term, beta of a transformed target, a weight inside an
-            argument) to (value, lower end, upper end).
-        """
-        check_is_fitted(self)
-        found = self.front_[self.best_index_].uncertainty
-        ends = found.intervals(level)
-        return {
-            name: (float(value), float(low), float(high))
-            for name, value, (low, high) in zip(found.names, found.values, ends, strict=True)
-        }
-
     # ---- using -------------------------------------------------------------------------------
 
-    def predict(self, X: npt.ArrayLike) -> Array:
+    def predict(self, X: npt.ArrayLike, index: int | None = None) -> Array:
         """Solve g(y) = f(x) for y.
 
         Rows without a solution are NaN and reported by a `PredictionWarning`.
@@ -391,6 +358,8 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X : array of shape (n_samples, n_features)
             Features.
+        index : int, optional
+            Row of `equations_`; the chosen law unless given.
 
         Returns
         -------
@@ -399,7 +368,7 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "equation_")
         table = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False)
         validation.check_finite(table, [f"X, column {name}," for name in self._names])
-        return self.equation_.predict(table)
+        return self._entry(index).equation.predict(table)
 
     def score(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: Any = None) -> float:
         """Return the coefficient of determination R2 of the predictions.
@@ -430,18 +399,3 @@ class GSRRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 f"the first is row {int(np.argmax(missing))}"
             )
         return float(r2_score(y, prediction, sample_weight=sample_weight))
-
-    def sympy(self) -> Any:
-        """Return the law as a SymPy equation of g(y) and f(x)."""
-        check_is_fitted(self, "equation_")
-        return self.equation_.sympy()
-
-    def explicit(self) -> list[Any]:
-        """Return y as SymPy expressions, one per branch of g; none if g has no closed inverse."""
-        check_is_fitted(self, "equation_")
-        return self.equation_.explicit()
-
-    def latex(self) -> str:
-        """Return the law as LaTeX."""
-        check_is_fitted(self, "equation_")
-        return self.equation_.latex()

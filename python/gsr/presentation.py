@@ -1,0 +1,185 @@
+"""What a fitted estimator shows, says and writes; the search is not in here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from gsr.equation import Equation
+from gsr.exceptions import GSRError
+from gsr.selection import FrontEntry
+
+if TYPE_CHECKING:
+    from gsr.table import EquationTable
+
+Array = npt.NDArray[np.float64]
+
+
+class Presentation:
+    """Methods of a fitted estimator that read its front.
+
+    Methods that take an `index` mean the law in that row of `equations_`, the chosen one unless
+    given.
+    """
+
+    front_: list[FrontEntry]
+    best_index_: int
+    equation_: Equation
+
+    # ---- laws --------------------------------------------------------------------------------
+
+    @property
+    def equations_(self) -> EquationTable:
+        """The front as a table, simplest first, with the chosen law marked."""
+        from gsr.table import EquationTable
+
+        self._check_single()
+        return EquationTable(self.front_, self.best_index_)
+
+    def get_best(self) -> FrontEntry:
+        """Return the chosen entry of the front."""
+        return self._entry(None)
+
+    @property
+    def level_(self) -> str:
+        """What the chosen law leaves: rounding, noise, or more."""
+        return str(self._entry(None).level)
+
+    @property
+    def rounded_equation_(self) -> Equation:
+        """The chosen law with constants near simple numbers rounded, where the data agree."""
+        return self._entry(None).rounded_equation
+
+    def sympy(self, index: int | None = None) -> Any:
+        """Return a law as a SymPy equation of g(y) and f(x)."""
+        return self._entry(index).equation.sympy()
+
+    def explicit(self, index: int | None = None) -> list[Any]:
+        """Return y as SymPy expressions, one per branch of g; none if g has no closed inverse."""
+        return self._entry(index).equation.explicit()
+
+    def latex(self, index: int | None = None) -> str:
+        """Return a law as LaTeX."""
+        return self._entry(index).equation.latex()
+
+    def latex_table(self, **options: Any) -> str:
+        """Return the front as a LaTeX table; see `gsr.table.EquationTable.latex`."""
+        return self.equations_.latex(**options)
+
+    # ---- trust -------------------------------------------------------------------------------
+
+    def intervals(
+        self, level: float = 0.95, index: int | None = None
+    ) -> dict[str, tuple[float, float, float]]:
+        """Return each constant of a law with its confidence interval.
+
+        Parameters
+        ----------
+        level : float
+            Confidence, between 0 and 1.
+        index : int, optional
+            Row of `equations_`.
+
+        Returns
+        -------
+        dict
+            Name of the constant (alpha of a term, beta of a transformed target, a weight inside an
+            argument) to (value, lower end, upper end).
+        """
+        found = self._entry(index).uncertainty
+        ends = found.intervals(level)
+        return {
+            name: (float(value), float(low), float(high))
+            for name, value, (low, high) in zip(found.names, found.values, ends, strict=True)
+        }
+
+    # ---- files and pictures ------------------------------------------------------------------
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to a readable file; `gsr.load` gives it back.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, JSON. One that exists is replaced, in one step.
+        """
+        from gsr import saving
+
+        check_is_fitted(self)
+        saving.save(self, path)
+
+    def export(
+        self,
+        language: str,
+        path: str | PathLike[str] | None = None,
+        *,
+        index: int | None = None,
+        name: str = "law",
+    ) -> str:
+        """Return source code of a law that needs no gsr.
+
+        Parameters
+        ----------
+        language : {"python", "numpy", "c", "torch", "jax"}
+            What to write.
+        path : str or path, optional
+            A file to write it to, too.
+        index : int, optional
+            Row of `equations_`.
+        name : str
+            Of the function.
+
+        Returns
+        -------
+        str
+            The source.
+        """
+        from gsr import export
+
+        source = export.source(self._entry(index).equation, language, name)
+        if path is not None:
+            export.write(source, path)
+        return source
+
+    def plot(self, kind: str = "summary", **options: Any) -> Any:
+        """Draw the front, the fit, the residuals, the convergence or the terms.
+
+        Parameters
+        ----------
+        kind : {"summary", "front", "fit", "residuals", "convergence", "terms"}
+            What to draw.
+        **options
+            See `gsr.plotting`: `X`, `y`, `index`, `ax`.
+
+        Returns
+        -------
+        matplotlib Axes, or Figure of a summary
+        """
+        from gsr import plotting
+
+        check_is_fitted(self)
+        self._check_single()
+        return plotting.plot(self, kind, **options)
+
+    # ---- helpers -----------------------------------------------------------------------------
+
+    def _entry(self, index: int | None) -> FrontEntry:
+        check_is_fitted(self)
+        self._check_single()
+        if index is None:
+            return self.front_[self.best_index_]
+        if not -len(self.front_) <= index < len(self.front_):
+            raise GSRError(f"index must be from 0 to {len(self.front_) - 1}, got {index}")
+        return self.front_[index]
+
+    def _check_single(self) -> None:
+        """Raise if there are several targets: one of them has to be meant."""
+        models: Mapping[str, Any] | None = getattr(self, "models_", None)
+        if models:
+            names = ", ".join(map(repr, models))
+            raise GSRError(f"there are several targets: choose one of models_[...]: {names}")
