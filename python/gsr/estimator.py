@@ -129,6 +129,8 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         Individuals whose coefficients ADMM did not settle within its iterations.
     fit_time_ : float
         Seconds of the search.
+    history_ : list of gsr.search.Progress
+        How the best error fell: one entry whenever it did, and the last.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -268,19 +270,26 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
             Training(library, target_library, table, target) if len(seen) < len(target) else None
         )
         evolution = _core.Evolution(data.X, data.y, library.table, target_library.table, settings)
-        start = time.perf_counter()
-        with self._reporter() as report:
-            self.status_ = search.run(evolution, self.max_time, report)
-        self.fit_time_ = time.perf_counter() - start
-        self.n_generations_ = evolution.generation + 1
-        self.n_evaluations_ = evolution.evaluations
-        self.n_unconverged_ = evolution.n_unconverged
 
         def equation(law: Any) -> Equation:
             return Equation.from_data(
                 library, target_library, law.psi, law.beta, law.phi, law.alpha, data.X, data.y,
                 feature_names=self._names, target_name=self._target_name,
             )  # fmt: skip
+
+        start = time.perf_counter()
+        self.history_: list[search.Progress] = []
+        with self._reporter() as report:
+            self.status_ = search.run(
+                evolution,
+                self.max_time,
+                search.recorded(report, self.history_),
+                lambda: str(equation(evolution.front()[-1])),
+            )
+        self.fit_time_ = time.perf_counter() - start
+        self.n_generations_ = evolution.generation + 1
+        self.n_evaluations_ = evolution.evaluations
+        self.n_unconverged_ = evolution.n_unconverged
 
         laws = [*evolution.front(), *evolution.runners_up()]
         entries = selection.front(laws, equation, data, everything)

@@ -6,7 +6,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gsr.exceptions import InterruptedWarning
@@ -17,7 +17,21 @@ SLICE = 0.05
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a search is."""
+    """How far a search is.
+
+    Parameters
+    ----------
+    seconds, max_time : float
+        Time used, and the limit (None: there is none).
+    generation, evaluations : int
+        Work done.
+    rmse : float
+        Error of the best law so far, on the scale of y.
+    status : str
+        ``"running"``, or why the search ended.
+    write_law : callable, optional
+        Writes the best law so far.
+    """
 
     seconds: float
     max_time: float | None
@@ -25,17 +39,27 @@ class Progress:
     evaluations: int
     rmse: float
     status: str
+    write_law: Callable[[], str] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def law(self) -> str:
+        """The best law so far as text; made when asked for, since that takes longer than a look."""
+        return self.write_law() if self.write_law is not None else ""
 
 
 def run(
-    evolution: Any, max_time: float | None, report: Callable[[Progress], object] | None = None
+    evolution: Any,
+    max_time: float | None,
+    report: Callable[[Progress], object] | None = None,
+    write_law: Callable[[], str] | None = None,
 ) -> str:
-    """Evolve until a law is accepted, time is up, or Ctrl-C.
+    """Evolve until a law is accepted, time is up, `report` returns True, or Ctrl-C.
 
     Returns
     -------
     str
-        ``exact``, ``threshold``, ``max_generations``, ``max_time`` or ``interrupted``.
+        ``exact``, ``threshold``, ``max_generations``, ``max_time``, ``stopped`` (by `report`) or
+        ``interrupted``.
     """
     start = time.perf_counter()
     status = "running"
@@ -46,7 +70,9 @@ def run(
                 return "max_time"
             status = evolution.run(min(SLICE, max(left, 0.0)))
             if report is not None:
-                report(_progress(evolution, time.perf_counter() - start, max_time))
+                progress = _progress(evolution, time.perf_counter() - start, max_time)
+                if report(replace(progress, write_law=write_law)) is True and status == "running":
+                    return "stopped"
     except KeyboardInterrupt:
         if evolution.evaluations == 0:
             raise
@@ -55,6 +81,21 @@ def run(
         )
         return "interrupted"
     return status
+
+
+def recorded(
+    report: Callable[[Progress], object] | None, history: list[Progress]
+) -> Callable[[Progress], object]:
+    """Return a report that also keeps, in `history`, where the best error fell, and the last."""
+
+    def record(progress: Progress) -> object:
+        kept = replace(progress, write_law=None)
+        if len(history) > 1 and history[-1].rmse == history[-2].rmse:
+            history.pop()  # of a plateau both ends are enough
+        history.append(kept)
+        return report(progress) if report is not None else None
+
+    return record
 
 
 def _progress(evolution: Any, seconds: float, max_time: float | None) -> Progress:
