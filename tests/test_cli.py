@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import gsr
-from gsr import against, bench, demo, scaling
+from gsr import demo
+from gsr.benchmarks import against, scaling, suite_runs
 from gsr.cli import main
 from gsr.exceptions import GSRError, InterruptedWarning
 
@@ -67,11 +68,11 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], dict[str, An
     """Record calls of the runner, which finishes one run of each problem."""
     made: list[tuple[list[str], dict[str, Any]]] = []
 
-    def run(problems: Any, **options: Any) -> list[bench.Row]:
+    def run(problems: Any, **options: Any) -> list[suite_runs.Row]:
         made.append(([each.name for each in problems], options))
-        return [bench.Row(each.suite, each.name, 0, recovered=True) for each in problems]
+        return [suite_runs.Row(each.suite, each.name, 0, recovered=True) for each in problems]
 
-    monkeypatch.setattr(bench, "run", run)
+    monkeypatch.setattr(suite_runs, "run", run)
     return made
 
 
@@ -190,9 +191,17 @@ def test_unknown_names_are_told_without_a_traceback(
         (["bench", "jin", "--micro"], "--micro takes no names"),
         (["bench", "jin", "--scaling"], "--scaling takes no names"),
         (["bench", "jin", "--noise", "0.1,much"], "--noise: must be a number of at least 0"),
-        (["bench", "jin", "--against", "pysr"], "must be among pyoperon, gplearn, got 'pysr'"),
+        (["bench", "jin", "--against", "pysr"], "must be among pyoperon, gplearn"),
         (["bench", "jin", "--against", "gplearn", "--noise", "0.1"], "goes with neither"),
-        (["fit"], "invalid choice"),
+        (["fitt"], "invalid choice"),
+        (["fit", "t.csv", "--top", "0"], "--top: must be a whole number of at least 1"),
+        (["fit", "t.csv", "--units", "m"], "must be pairs such as x1=m,y=s, got 'm'"),
+        (["fit", "t.csv", "--features", "a,,b"], "must be names separated by commas"),
+        (["fit", "t.csv", "--allow", "sin"], "must be like x1=sin,cos, got 'sin'"),
+        (["fit", "t.csv", "-q", "-v"], "not allowed with argument"),
+        (["predict", "m.json"], "the following arguments are required: TABLE"),
+        (["predict", "m.json", "t.csv", "--interval", "1"], "a number between 0 and 1, got '1'"),
+        (["export", "m.json", "--language", "fortran"], "invalid choice: 'fortran'"),
     ],
 )
 def test_wrong_usage_is_told(
@@ -216,6 +225,7 @@ def test_version_and_help_as_a_program() -> None:
         done = program(*arguments)
         assert done.returncode == 0
         assert "examples:" in done.stdout and "gsr demo" in done.stdout
+        assert "exit codes:" in done.stdout
 
 
 def test_help_loads_nothing_heavy() -> None:

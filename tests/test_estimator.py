@@ -617,7 +617,7 @@ def test_core_defaults_are_the_papers_hyperparameters():
         "guided": False,
         "division": False,
         "differences": False,
-        "unit": False,
+        "one": False,
         "constants": False,
         "depth": 1,
     }
@@ -631,7 +631,7 @@ VALUES = {
     "n_mutated": 2, "sublibraries": False, "epsilon": 0.5, "relax_factor": 2.0,
     "cycle_full": 3, "cycle_polynomial": 4, "cycle_trigonometric": 5, "late_after": 20,
     "late_stage": 6, "target_stage": 7, "relax_interval": 6,
-    "guided": False, "division": False, "differences": False, "unit": False, "constants": False,
+    "guided": False, "division": False, "differences": False, "one": False, "constants": False,
     "depth": 2,
     "lam": 0.25, "rho": 0.75, "delta": 0.125, "max_iterations": 11,
 }  # fmt: skip

@@ -13,7 +13,7 @@ LIBRARY = Library(NAMES)
 CODE = {name: code for code, name in enumerate(LIBRARY)}
 LONG = 120.0  # seconds that no test here needs
 WIDE = {
-    "guided": True, "division": True, "differences": True, "unit": True, "constants": True,
+    "guided": True, "division": True, "differences": True, "one": True, "constants": True,
     "depth": 3,
 }  # fmt: skip
 

@@ -172,7 +172,7 @@ def test_the_equation_carries_its_level(line):
 
 POLYNOMIALS = {
     "library": ["identity"], "transform_target": False, "division": False, "constants": False,
-    "unit": False, "depth": 1,
+    "one": False, "depth": 1,
 }  # fmt: skip
 
 

@@ -51,7 +51,7 @@ def features_of_row(row):
     found |= {"constants"} if row[1] == 3 else set()
     found |= {"differences"} if row[1] == 1 and negative else set()
     found |= {"division"} if row[1] == 2 and negative else set()
-    found |= {"unit"} if any(abs(o) == ONE for o in names) else set()
+    found |= {"one"} if any(abs(o) == ONE for o in names) else set()
     found |= {"depth"} if any(abs(o) > ONE for o in names) else set()
     return found
 
@@ -65,7 +65,7 @@ def used(model):
 NEEDS = {
     "division": (False, lambda a, b: a / b + b / (a + b)),
     "differences": (False, lambda a, b: np.tanh(a - b)),
-    "unit": (False, lambda a, b: np.sqrt(1 + a**2) * b),
+    "one": (False, lambda a, b: np.sqrt(1 + a**2) * b),
     "constants": (False, lambda a, b: np.sin(2.3 * a) * b),
     "depth": (1, lambda a, b: np.exp(np.cos(a)) * b),
 }
@@ -115,7 +115,7 @@ def test_without_a_transformed_target_every_law_is_for_y():
 
 
 def test_everything_off_is_the_papers_encoding():
-    off = {"division": False, "differences": False, "unit": False, "constants": False, "depth": 1}
+    off = {"division": False, "differences": False, "one": False, "constants": False, "depth": 1}
     for guided in (True, False):
         assert used(repeatable(60, guided=guided, **off).fit(*wavy())) == set()
 

@@ -12,9 +12,10 @@ import numpy.typing as npt
 import pytest
 from rich.console import Console
 
-from gsr import _core, cli, encoding, micro, operon, reference
+from gsr import _core, cli, encoding, reference
+from gsr.benchmarks import micro, operon_evaluator
+from gsr.benchmarks.suites import get
 from gsr.library import PRESETS, Library
-from gsr.suites import get
 
 Array = npt.NDArray[np.float64]
 ALL = PRESETS["all"]
@@ -138,7 +139,7 @@ def test_all_sections_are_measured(rows: list[micro.Row]) -> None:
     assert {n for s, _, n in measured if s == "nodes"} == {20, 100, 1000, 10_000}
     for row in rows:
         assert row.value > 0.0
-        missing = row.section == "nodes" and not operon.installed()
+        missing = row.section == "nodes" and not operon_evaluator.installed()
         assert math.isnan(row.ratio) if missing else row.reference > 0.0 and row.ratio > 0.0
 
 
@@ -162,7 +163,7 @@ def test_micro_as_a_command(
 def test_a_missing_peer_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(operon, "installed", lambda: False)
+    monkeypatch.setattr(operon_evaluator, "installed", lambda: False)
     monkeypatch.setattr(micro, "MEASUREMENTS", (micro._nodes,))
     alone = micro.run(repeats=1, effort=0.01)
     Console().print(micro.tables(alone))
@@ -185,11 +186,11 @@ def test_the_two_sides_take_turns() -> None:
     assert order == ["a", "b"] * 3
 
 
-@pytest.mark.skipif(not operon.installed(), reason="pyoperon is not installed")
+@pytest.mark.skipif(not operon_evaluator.installed(), reason="pyoperon is not installed")
 def test_the_peers_trees_are_evaluated() -> None:
     import pyoperon
 
-    trees = operon.random_trees(np.random.default_rng(0).uniform(0.5, 2.0, (30, 4)), 20)
+    trees = operon_evaluator.random_trees(np.random.default_rng(0).uniform(0.5, 2.0, (30, 4)), 20)
     trees.evaluate()
     each = [pyoperon.Evaluate(t, trees.dataset, pyoperon.Range(0, 30)) for t in trees.trees]
     np.testing.assert_allclose(trees.out, np.array(each), rtol=1e-2, atol=1e-5)

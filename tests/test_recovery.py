@@ -13,8 +13,8 @@ import mpmath
 import pytest
 import sympy
 
-from gsr import closed_forms, proof, recovery
-from gsr.suites import ALL_PROBLEMS, get
+from gsr.benchmarks import closed_forms, proof, recovery
+from gsr.benchmarks.suites import ALL_PROBLEMS, get
 
 SYMBOLS = {name: sympy.Symbol(name, real=True) for name in ("y", *(f"x{k}" for k in range(1, 10)))}
 NAMES: dict[str, Any] = {

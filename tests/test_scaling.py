@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from gsr import scaling
+from gsr.benchmarks import scaling
 
 
 def test_one_axis_grows_at_a_time() -> None:

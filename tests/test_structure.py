@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import sympy
 
-from gsr import structure
-from gsr.suites import get
+from gsr.benchmarks import structure
+from gsr.benchmarks.suites import get
 
 Y, X1, X2, X3 = SYMBOLS = sympy.symbols("y x1:4", real=True)
 sin, cos, exp, log = sympy.sin, sympy.cos, sympy.exp, sympy.log

@@ -11,9 +11,18 @@ import numpy as np
 import pytest
 import sympy
 
-from gsr.suites import ALL_PROBLEMS, ALL_SUITES, PROBLEMS, SUITES, Problem, get, published, select
-from gsr.suites.problems import ORDER
-from gsr.suites.sampling import Box, Grid, Lattice, Uniform
+from gsr.benchmarks.suites import (
+    ALL_PROBLEMS,
+    ALL_SUITES,
+    PROBLEMS,
+    SUITES,
+    Problem,
+    get,
+    published,
+    select,
+)
+from gsr.benchmarks.suites.problems import ORDER
+from gsr.benchmarks.suites.sampling import Box, Grid, Lattice, Uniform
 
 every_problem = pytest.mark.parametrize("problem", ALL_PROBLEMS, ids=lambda each: each.name)
 paper_problem = pytest.mark.parametrize("problem", PROBLEMS, ids=lambda each: each.name)
@@ -206,7 +215,8 @@ def test_get_refuses_a_suite() -> None:
 
 
 def test_import_does_not_load_sympy() -> None:
-    code = "import sys, gsr.suites.published, gsr.bench; sys.exit('sympy' in sys.modules)"
+    modules = "gsr.benchmarks.suites.published, gsr.benchmarks.suite_runs"
+    code = f"import sys, {modules}; sys.exit('sympy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 

@@ -1,4 +1,8 @@
+#include <pybind11/functional.h>
+
+#include <cmath>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -8,15 +12,91 @@
 namespace gsr::bindings {
 namespace {
 
+// Square roots of weights, scaled to a mean square of 1.
+Buffer roots_of(const std::optional<Array>& weights, const Columns& target) {
+  if (!weights) return {};
+  const Index n = target.n_rows();
+  if (weights->ndim() != 1 || weights->shape(0) != n)
+    throw std::invalid_argument("weights must be one number for each row");
+  Buffer roots(static_cast<std::size_t>(target.stride()), 0.0);
+  double sum = 0.0;
+  for (Index i = 0; i < n; ++i) sum += weights->data()[i];
+  for (Index i = 0; i < n; ++i)
+    roots[static_cast<std::size_t>(i)] =
+        std::sqrt(weights->data()[i] * static_cast<double>(n) / sum);
+  return roots;
+}
+
 std::unique_ptr<Evolution> make_evolution(const Table2D& x, const Array& y, const Table& table,
-                                          const Table& target_table, const Settings& settings) {
+                                          const Table& target_table, const Settings& settings,
+                                          const Constraints& constraints,
+                                          const std::optional<Array>& weights) {
   if (x.ndim() != 2 || y.ndim() != 1 || x.shape(0) != y.shape(0))
     throw std::invalid_argument("x must be (rows, features) and y (rows)");
   const Index n = x.shape(0);
   Columns target(n, 1);
   std::copy_n(y.data(), n, target[0]);
-  return std::make_unique<Evolution>(
-      Problem{Dataset{columns_from(x)}, Dataset{std::move(target)}, table, target_table, settings});
+  Buffer roots = roots_of(weights, target);
+  return std::make_unique<Evolution>(Problem{Dataset{columns_from(x)}, Dataset{std::move(target)},
+                                             table, target_table, settings, constraints,
+                                             std::move(roots)});
+}
+
+std::vector<Basis> bases_from(const std::vector<NumberMatrix>& matrices, const Table& table,
+                              int n_features) {
+  std::vector<Basis> out;
+  for (const NumberMatrix& matrix : matrices) out.push_back(from_matrix(matrix, table, n_features));
+  return out;
+}
+
+Dimension dimension_from(const std::vector<double>& exponents) {
+  if (exponents.size() > kMaxUnits) throw std::invalid_argument("too many base units");
+  Dimension out;
+  std::copy(exponents.begin(), exponents.end(), out.exponents.begin());
+  return out;
+}
+
+void bind_constraints(py::module_& m) {
+  m.attr("MAX_UNITS") = kMaxUnits;
+  py::class_<Constraints>(m, "Constraints")
+      .def(py::init<>())
+      .def_readwrite("max_terms", &Constraints::max_terms)
+      .def_readwrite("max_complexity", &Constraints::max_complexity)
+      .def_readwrite("accept", &Constraints::accept)
+      .def(
+          "forbid",
+          [](Constraints& c, int n_features, int feature, std::vector<bool> codes, bool division,
+             bool squares, bool cubes) {
+            c.forbidden.resize(static_cast<std::size_t>(n_features));
+            c.forbidden.at(static_cast<std::size_t>(feature)) = {std::move(codes), division,
+                                                                 squares, cubes};
+          },
+          py::arg("n_features"), py::arg("feature"), py::arg("codes"), py::arg("division"),
+          py::arg("squares"), py::arg("cubes"))
+      .def(
+          "set_units",
+          [](Constraints& c, const std::vector<std::vector<double>>& features,
+             const std::vector<double>& target, bool constants_carry_units) {
+            Units units;
+            for (const auto& exponents : features)
+              units.features.push_back(dimension_from(exponents));
+            units.target = dimension_from(target);
+            units.constants_carry_units = constants_carry_units;
+            c.units = units;
+          },
+          py::arg("features"), py::arg("target"), py::arg("constants_carry_units"))
+      .def(
+          "require",
+          [](Constraints& c, const NumberMatrix& matrix, const Table& table, int n_features) {
+            c.required.push_back(from_matrix(matrix, table, n_features));
+          },
+          py::arg("matrix"), py::arg("table"), py::arg("n_features"))
+      .def(
+          "admits",
+          [](const Constraints& c, const NumberMatrix& matrix, const Table& table, int n_features) {
+            return c.admits(from_matrix(matrix, table, n_features), table);
+          },
+          py::arg("matrix"), py::arg("table"), py::arg("n_features"));
 }
 
 py::list matrices(const std::vector<Basis>& bases, NumberMatrix (*convert)(const Basis&)) {
@@ -46,7 +126,7 @@ void bind_settings(py::module_& m) {
       .def_readwrite("transform_target", &Settings::transform_target)
       .def_readwrite("division", &Settings::division)
       .def_readwrite("differences", &Settings::differences)
-      .def_readwrite("unit", &Settings::unit)
+      .def_readwrite("one", &Settings::one)
       .def_readwrite("constants", &Settings::constants)
       .def_readwrite("depth", &Settings::depth)
       .def_readwrite("guided", &Settings::guided)
@@ -56,6 +136,7 @@ void bind_settings(py::module_& m) {
       .def_readwrite("relax_factor", &Settings::relax_factor)
       .def_readwrite("relax_interval", &Settings::relax_interval)
       .def_readwrite("max_generations", &Settings::max_generations)
+      .def_readwrite("max_evaluations", &Settings::max_evaluations)
       .def_readwrite("sublibraries", &Settings::sublibraries)
       .def_readwrite("cycle_full", &Settings::cycle_full)
       .def_readwrite("cycle_polynomial", &Settings::cycle_polynomial)
@@ -87,9 +168,21 @@ void bind_law(py::module_& m) {
 void bind_evolution(py::module_& m) {
   bind_settings(m);
   bind_law(m);
+  bind_constraints(m);
   py::class_<Evolution>(m, "Evolution")
       .def(py::init(&make_evolution), py::arg("x"), py::arg("y"), py::arg("table"),
-           py::arg("target_table"), py::arg("settings"))
+           py::arg("target_table"), py::arg("settings"), py::arg("constraints") = Constraints(),
+           py::arg("weights") = py::none())
+      .def(
+          "start_from",
+          [](Evolution& e, const std::vector<NumberMatrix>& psi,
+             const std::vector<NumberMatrix>& phi) {
+            const Problem& p = e.problem();
+            return e.start_from(bases_from(psi, p.target_table, 1),
+                                bases_from(phi, p.table, p.x.n_features()));
+          },
+          py::arg("psi"), py::arg("phi"), py::call_guard<py::gil_scoped_release>())
+      .def("extend", &Evolution::extend, py::arg("generations"), py::arg("evaluations"))
       .def(
           "run", [](Evolution& e, double seconds) { return std::string(name(e.run(seconds))); },
           py::arg("seconds"), py::call_guard<py::gil_scoped_release>())

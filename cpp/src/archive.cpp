@@ -11,6 +11,7 @@ constexpr double kGain = 1e-6;
 
 constexpr std::size_t kRunnersUp = 40;
 constexpr double kBitsPerNode = 1.5;
+constexpr std::size_t kRefusedKept = 20000;
 
 bool same_terms(const Law& a, const Law& b) {
   return a.psi == b.psi &&
@@ -56,7 +57,18 @@ void Archive::keep_runner_up(const Law& law) {
   if (runners_up_.size() > kRunnersUp) runners_up_.pop_back();
 }
 
+bool Archive::accepts(const Law& law) {
+  if (!accept_ || !would_take(law)) return true;
+  const auto key = std::make_pair(law.psi, law.phi);
+  if (refused_.count(key) != 0) return false;
+  if (accept_(law)) return true;
+  if (refused_.size() >= kRefusedKept) refused_.clear();
+  refused_.insert(key);
+  return false;
+}
+
 bool Archive::offer(const Law& law) {
+  if (!accepts(law)) return false;
   if (!joins_front(law)) {
     keep_runner_up(law);
     return false;

@@ -117,8 +117,13 @@ bool power_factors(const Table& table, const Tree& tree, int twice_p, std::vecto
 }
 
 Candidates::Candidates(const Dataset& data, const Table& table, const Settings& settings,
-                       const std::vector<int>& features, const Reach& reach)
-    : data_(data), table_(table), settings_(settings), evaluator_(data, table, kKeptBytes) {
+                       const Constraints& constraints, const std::vector<int>& features,
+                       const Reach& reach)
+    : data_(data),
+      table_(table),
+      settings_(settings),
+      constraints_(constraints),
+      evaluator_(data, table, kKeptBytes) {
   const auto stride = static_cast<std::size_t>(data.features.stride());
   direction_.assign(stride, 0.0);
   scratch_.assign(stride, 0.0);
@@ -129,6 +134,12 @@ Candidates::Candidates(const Dataset& data, const Table& table, const Settings& 
   make_atoms(features, reach);
   make_terms(reach.terms);
   make_logarithms();
+}
+
+bool Candidates::admits(const std::vector<Tree>& factors) const {
+  Basis basis;
+  return !constraints_.restricts_bases() ||
+         (composition::write(factors, basis) && constraints_.admits(basis, table_));
 }
 
 // Equal up to a factor means an equal direction.
@@ -147,7 +158,7 @@ void Candidates::make_monomials(const std::vector<int>& features, const Reach& r
     Basis basis;
     double* out = monomial_values_[static_cast<Index>(monomials_.size())];
     const Tree tree = monomial_tree(table_, monomial);
-    if (!composition::allowed(tree, table_, settings_)) continue;
+    if (!composition::allowed(tree, table_, settings_) || !admits({tree})) continue;
     if (!composition::write({tree}, basis) || !evaluator_.evaluate(basis, out)) continue;
     monomials_.push_back(monomial);
     monomial_costs_.push_back(cost_of(monomial));
@@ -156,6 +167,7 @@ void Candidates::make_monomials(const std::vector<int>& features, const Reach& r
 
 bool Candidates::add_atom(const Tree& tree, int cost, bool base) {
   if (atoms_.size() == max_atoms_ || !composition::allowed(tree, table_, settings_)) return false;
+  if (!admits({tree})) return false;
   Basis basis;
   double* out = atom_values_[static_cast<Index>(atoms_.size())];
   if (!composition::write({tree}, basis) || !evaluator_.evaluate(basis, out)) return false;
@@ -241,7 +253,7 @@ void Candidates::make_terms(std::size_t limit) {
   std::size_t places = limit;  // of products; what they are made of is always there
   for (const Candidate& candidate : all) {
     const bool product = candidate.atom >= 0 && (candidate.monomial >= 0 || candidate.second >= 0);
-    if (product && places == 0) continue;
+    if ((product && places == 0) || !admits(factors(candidate))) continue;
     if (product) --places;
     write(candidate, scratch_.data());
     if (is_new(scratch_.data())) terms_.push_back(candidate);

@@ -234,7 +234,7 @@ bool allowed(const Tree& tree, const Table& table, const Settings& settings) {
     const bool negative = operand.negative || operand.feature < 0;
     const bool in_product = tree.argument == ArgumentType::product;
     if (negative && !(in_product ? settings.division : settings.differences)) return false;
-    if (std::abs(operand.feature) == kOne && !settings.unit) return false;
+    if (std::abs(operand.feature) == kOne && !settings.one) return false;
     if (operand.inner.empty()) continue;
     // Powers and products inside a sum are its operands; a function in there is one level deeper.
     Settings inner = settings;

@@ -25,6 +25,8 @@ constexpr double kShortLaw = 100.0;
 // Work given to the guide for each unit of the genetic programming, and ahead of it.
 constexpr double kGuidedShare = 2.0;
 constexpr double kGuidedLead = 300.0;
+constexpr int kStartSteps = 60;
+constexpr double kAnyBits = 1e9;
 
 void require(bool holds, const char* what) {
   if (!holds) throw std::invalid_argument(what);
@@ -52,6 +54,14 @@ Problem validated(Problem problem) {
           "without transformed targets the target library needs the identity");
   require(1 <= s.depth && s.depth <= kMaxRows, "depth out of range");
   require(s.admm.rho > 0.0, "rho must be positive");
+  require(problem.row_weights.empty() ||
+              problem.row_weights.size() == static_cast<std::size_t>(problem.x.features.stride()),
+          "one weight for each row");
+  const auto d = static_cast<std::size_t>(problem.x.n_features());
+  const Constraints& known = problem.constraints;
+  require(known.forbidden.empty() || known.forbidden.size() == d, "one rule for each feature");
+  require(!known.units || known.units->features.size() == d, "one unit for each feature");
+  require(static_cast<int>(known.required.size()) <= s.n_phi, "more required terms than n_phi");
   return problem;
 }
 
@@ -60,7 +70,9 @@ Problem validated(Problem problem) {
 Evolution::Evolution(Problem problem)
     : problem_(std::make_unique<const Problem>(validated(std::move(problem)))),
       pool_(std::clamp(problem_->settings.n_threads, 1, problem_->settings.population_size)),
-      archive_(problem_->settings.guided ? problem_->x.n_rows() : 0) {
+      archive_(problem_->settings.guided ? problem_->x.n_rows() : 0),
+      max_generations_(problem_->settings.max_generations),
+      max_evaluations_(problem_->settings.max_evaluations) {
   const auto threads = static_cast<std::size_t>(pool_.size());
   for (std::size_t i = 0; i < threads; ++i)
     solvers_.push_back(
@@ -68,6 +80,7 @@ Evolution::Evolution(Problem problem)
   births_.resize(static_cast<std::size_t>(problem_->settings.population_size));
   const auto affordable = static_cast<int>(kRowsPerBatch / problem_->x.n_rows());
   batch_ = std::max(pool_.size(), std::min(kLargestBatch, affordable));
+  archive_.ask(problem_->constraints.accept);
   archive_constant();
   if (problem_->settings.guided)
     guide_ = std::make_unique<Guide>(*problem_, problem_->settings.max_bytes / 4);
@@ -76,8 +89,10 @@ Evolution::Evolution(Problem problem)
 // The law y = mean(y), so that there is always one to compare with.
 void Evolution::archive_constant() {
   const Table& targets = problem_->target_table;
-  if (targets.identity() < 0) return;
-  const Eigen::Map<const Vector> y(problem_->y.features[0], problem_->y.n_rows());
+  const Constraints& known = problem_->constraints;
+  const bool dimensionless = !known.restricts_units() || known.units->target.is_one();
+  if (targets.identity() < 0 || !known.required.empty() || !dimensionless) return;
+  const TargetScale scale(problem_->y, targets, false, problem_->row_weights);
   Row row;
   row.transformation = static_cast<std::int16_t>(targets.identity());
   row.variables[0] = 1;
@@ -86,11 +101,46 @@ void Evolution::archive_constant() {
   law.psi[0].push(row);
   law.beta = {1.0};
   law.phi = {constant_basis(problem_->table)};
-  law.alpha = {y.mean()};
+  law.alpha = {scale.mean()};
   law.complexity = kConstantTerm + complexity(law.psi[0], targets);
   law.transformed_error = 1.0;
-  law.rmse = TargetScale(problem_->y, targets).spread();
+  law.rmse = scale.spread();
   if (std::isfinite(law.rmse) && law.rmse > 0.0) archive_.offer(law);
+}
+
+void Evolution::extend(int generations, long evaluations) {
+  max_generations_ = generations > 0 ? generation_ + 1 + generations : 0;
+  max_evaluations_ = evaluations > 0 ? evaluations_ + evaluations : 0;
+  if (status_ == Status::max_generations || status_ == Status::max_evals) status_ = Status::running;
+}
+
+bool Evolution::start_from(const std::vector<Basis>& psi, std::vector<Basis> phi) {
+  Refiner refiner(problem_->x, problem_->table, problem_->row_weights);
+  Buffer target(static_cast<std::size_t>(problem_->y.features.stride()), 0.0);
+  if (psi.size() == 1 && Evaluator(problem_->y, problem_->target_table, std::size_t{1} << 20)
+                             .evaluate(psi[0], target.data()))
+    refiner.improve(target.data(), phi, kStartSteps);
+  IndividualSolver solver(*problem_, std::size_t{1} << 24, static_cast<int>(phi.size()) + 1,
+                          static_cast<int>(psi.size()));
+  bool complete = true;
+  for (const Basis& basis : psi) complete = solver.psi().add(basis) && complete;
+  for (const Basis& basis : phi) complete = solver.phi().add(basis) && complete;
+  Individual individual;
+  individual.fitness = solver.solve(std::numeric_limits<double>::infinity(), kAnyBits, true);
+  ++evaluations_;
+  if (!std::isfinite(individual.fitness)) return false;
+  std::vector<Law> laws;
+  solver.collect(archive_, laws);
+  for (const Law& law : laws)
+    if (std::isfinite(law.rmse)) archive_.offer(law);
+  const auto most = static_cast<std::size_t>(problem_->settings.n_phi);
+  if (psi.size() == 1 && phi.size() <= most) {
+    individual.phi = std::move(phi);
+    individual.psi = psi;
+    population_.push_back(std::move(individual));
+    select_survivors();
+  }
+  return complete;
 }
 
 // The clock is looked at between births where those are long, so that a run ends in time on large
@@ -239,7 +289,8 @@ Evolution::Status Evolution::check() {
   const bool literal =
       s.solver == SolverKind::printed || (guide_ == nullptr && generation_ >= s.relax_interval);
   if (literal && reaches_threshold()) return Status::threshold;
-  if (s.max_generations > 0 && generation_ + 1 >= s.max_generations) return Status::max_generations;
+  if (max_generations_ > 0 && generation_ + 1 >= max_generations_) return Status::max_generations;
+  if (max_evaluations_ > 0 && evaluations_ >= max_evaluations_) return Status::max_evals;
   return Status::running;
 }
 
@@ -264,6 +315,7 @@ const char* name(Evolution::Status status) {
     case Evolution::Status::running: return "running";
     case Evolution::Status::exact: return "exact";
     case Evolution::Status::threshold: return "threshold";
+    case Evolution::Status::max_evals: return "max_evals";
     default: return "max_generations";
   }
 }

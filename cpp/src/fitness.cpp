@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
+#include <stdexcept>
 
 #include "gsr/description_length.hpp"
 #include "gsr/random.hpp"
@@ -60,6 +62,7 @@ BasisSet::BasisSet(const Dataset& data, const Table& table, int n_v, int capacit
 bool BasisSet::add(const Basis& raw) {
   if (full() || (!with_constant_ && is_constant(raw, table_))) return false;
   const Basis basis = canonical_up_to_factor(raw, table_, n_v_);
+  if (rule_ && !rule_(basis)) return false;
   double* out = values_[size_];
   if (!evaluator_.evaluate(basis, out)) return false;
   const Eigen::Map<const Vector, Eigen::Aligned64> v(out, values_.stride());
@@ -76,6 +79,13 @@ bool BasisSet::add(const Basis& raw) {
   return true;
 }
 
+bool BasisSet::fix(const Basis& basis) {
+  clear();
+  if (!add(basis)) return false;
+  ++n_fixed_;
+  return true;
+}
+
 bool BasisSet::is_duplicate(double print) const {
   for (std::size_t j = 0; j < static_cast<std::size_t>(size_); ++j)
     if (std::abs(prints_[j] - print) <= 1e-12) return true;
@@ -85,7 +95,7 @@ bool BasisSet::is_duplicate(double print) const {
 IndividualSolver::IndividualSolver(const Problem& problem, std::size_t max_bytes, int n_phi,
                                    int n_psi)
     : problem_(problem),
-      scale_(problem.y, problem.target_table, problem.settings.guided),
+      scale_(problem.y, problem.target_table, problem.settings.guided, problem.row_weights),
       phi_(problem.x, problem.table, problem.settings.max_multiplicity,
            n_phi > 0 ? n_phi : problem.settings.n_phi,
            problem.settings.solver == SolverKind::printed, max_bytes),
@@ -98,6 +108,19 @@ IndividualSolver::IndividualSolver(const Problem& problem, std::size_t max_bytes
   ones_.assign(static_cast<std::size_t>(problem.x.features.stride()), 0.0);
   std::fill_n(ones_.data(), problem.x.n_rows(), 1.0);
   prediction_ = ones_;
+  const Constraints& known = problem.constraints;
+  if (known.restricts_bases()) {
+    phi_.hold_to([&](const Basis& b) { return known.admits(b, problem_.table); });
+    psi_.hold_to([&](const Basis& b) { return known.admits_target(b, problem_.target_table); });
+  }
+  fix_required();
+}
+
+void IndividualSolver::fix_required() {
+  for (const Basis& basis : problem_.constraints.required)
+    if (!phi_.fix(basis))
+      throw std::invalid_argument(
+          "a required term is undefined on the data, or constant, or not allowed");
 }
 
 double IndividualSolver::solve(double bound, double bits_limit, bool chosen) {
@@ -106,9 +129,10 @@ double IndividualSolver::solve(double bound, double bits_limit, bool chosen) {
   if (problem_.settings.solver == SolverKind::printed) return solve_printed();
 
   const bool weighted = weighted_ && psi_.size() == 1;
-  weighted ? reduce_weighted() : reduce();
+  reduce(weighted ? scale_.weights(psi_.basis(0)) : problem_.row_weights);
   if (reduced_.n_targets() == 0) return std::numeric_limits<double>::infinity();
   take_all_columns();
+  if (subset_.empty()) return std::numeric_limits<double>::infinity();
   fit_.solve(reduced_, subset_);
   if (!weighted && is_exact()) {
     settle_exact();
@@ -121,6 +145,8 @@ double IndividualSolver::solve(double bound, double bits_limit, bool chosen) {
   if (!chosen) {
     const admm::Info info = lasso_.select(reduced_, problem_.settings.admm, subset_);
     n_unconverged_ += info.status != admm::Status::converged;
+    drop_inadmissible();
+    if (subset_.empty()) return std::numeric_limits<double>::infinity();
   }
   fit_.solve(reduced_, subset_);
   // Many terms reach rounding level by accident; they rank with the others, above all laws.
@@ -151,44 +177,57 @@ Law IndividualSolver::fitted_law() {
 }
 
 void IndividualSolver::collect(const Archive& archive, std::vector<Law>& laws) {
-  if (has_law_ && archive.would_take(law_)) laws.push_back(law_);
+  if (has_law_ && admits_subset(law_) && archive.would_take(law_)) laws.push_back(law_);
   const bool printed = problem_.settings.solver == SolverKind::printed;
   if (!printed && !(has_law_ && law_.exact)) collect_path(archive, laws);
 }
 
-void IndividualSolver::reduce() {
+void IndividualSolver::reduce(const Buffer& weights) {
+  if (!weights.empty() && weighted_columns_.n_columns() == 0)
+    weighted_columns_.resize(problem_.x.n_rows(), phi_.capacity() + 1 + psi_.capacity());
   reduced_.reset(problem_.x.n_rows(), phi_.capacity() + 1, psi_.capacity());
-  reduced_.push_column(ones_.data(), -1);
-  order_by_cost();
-  for (const int j : order_) reduced_.push_column(phi_.values(j), j);
-  for (int k = 0; k < psi_.size(); ++k)
-    reduced_.push_target(psi_.values(k), scale_.rounding_norm(psi_.basis(k)));
+  push_columns(weights);
+  const Constraints& known = problem_.constraints;
+  const auto dimension = [&](int k) {
+    return known.target_dimension(psi_.basis(k), problem_.target_table);
+  };
+  const bool strict = known.restricts_units();
+  for (int k = 0; k < psi_.size(); ++k) {
+    if (strict && k > 0 && !dimension(0)->matches(*dimension(k))) break;
+    reduced_.push_target(weigh_column(psi_.values(k), weights, phi_.capacity() + 1 + k),
+                         scale_.rounding_norm(psi_.basis(k)));
+  }
   reduced_.finish();
 }
 
-void IndividualSolver::reduce_weighted() {
-  const Buffer weights = scale_.weights(psi_.basis(0));
-  if (weighted_columns_.n_columns() == 0)
-    weighted_columns_.resize(problem_.x.n_rows(), phi_.capacity() + 2);
-  const auto weigh_column = [&](const double* values, Index to) {
-    double* out = weighted_columns_[to];
-    for (std::size_t i = 0; i < weights.size(); ++i) out[i] = weights[i] * values[i];
-    return out;
-  };
-  reduced_.reset(problem_.x.n_rows(), phi_.capacity() + 1, psi_.capacity());
-  reduced_.push_column(weigh_column(ones_.data(), 0), -1);
+// The required ones first; with units, only those of the target's.
+void IndividualSolver::push_columns(const Buffer& weights) {
+  reduced_.push_column(weigh_column(ones_.data(), weights, 0), -1);
   order_by_cost();
-  for (const int j : order_) reduced_.push_column(weigh_column(phi_.values(j), j + 1), j);
-  reduced_.push_target(weigh_column(psi_.values(0), phi_.capacity() + 1),
-                       scale_.rounding_norm(psi_.basis(0)));
-  reduced_.finish();
+  const Constraints& known = problem_.constraints;
+  std::optional<Dimension> wanted;
+  if (known.restricts_units())
+    wanted = known.target_dimension(psi_.basis(0), problem_.target_table);
+  constant_allowed_ = !wanted || wanted->matches(Dimension{});
+  for (const int j : order_) {
+    if (wanted && !wanted->matches(*known.dimension(phi_.basis(j), problem_.table))) continue;
+    reduced_.push_column(weigh_column(phi_.values(j), weights, j + 1), j);
+  }
+}
+
+const double* IndividualSolver::weigh_column(const double* values, const Buffer& weights,
+                                             Index to) {
+  if (weights.empty()) return values;
+  double* out = weighted_columns_[to];
+  for (std::size_t i = 0; i < weights.size(); ++i) out[i] = weights[i] * values[i];
+  return out;
 }
 
 // Of columns that depend on each other the cheaper ones are kept.
 void IndividualSolver::order_by_cost() {
   order_.resize(static_cast<std::size_t>(phi_.size()));
   std::iota(order_.begin(), order_.end(), 0);
-  std::sort(order_.begin(), order_.end(), [&](int a, int b) {
+  std::sort(order_.begin() + phi_.n_fixed(), order_.end(), [&](int a, int b) {
     return phi_.cost(a) != phi_.cost(b) ? phi_.cost(a) < phi_.cost(b) : a < b;
   });
 }
@@ -196,6 +235,34 @@ void IndividualSolver::order_by_cost() {
 void IndividualSolver::take_all_columns() {
   subset_.resize(static_cast<std::size_t>(reduced_.n_columns()));
   std::iota(subset_.begin(), subset_.end(), Index{0});
+  drop_inadmissible();
+}
+
+// The constant, where units forbid it; and what is required is put back.
+void IndividualSolver::drop_inadmissible() {
+  if (!constant_allowed_)
+    subset_.erase(std::remove(subset_.begin(), subset_.end(), Index{0}), subset_.end());
+  for (Index j = 1; j < reduced_.n_columns() && reduced_.member(j) < phi_.n_fixed(); ++j)
+    if (std::find(subset_.begin(), subset_.end(), j) == subset_.end()) subset_.push_back(j);
+  if (phi_.n_fixed() > 0) std::sort(subset_.begin(), subset_.end());
+}
+
+bool IndividualSolver::removable(std::size_t position) const {
+  const int member = reduced_.member(subset_[position]);
+  return member < 0 || member >= phi_.n_fixed();
+}
+
+bool IndividualSolver::can_shrink() const {
+  if (subset_.size() <= 1) return false;
+  for (std::size_t i = 0; i < subset_.size(); ++i)
+    if (removable(i)) return true;
+  return false;
+}
+
+bool IndividualSolver::admits_subset(const Law& law) const {
+  int n_terms = 0;
+  for (const Index j : subset_) n_terms += reduced_.member(j) < 0 ? 0 : 1;
+  return problem_.constraints.admits_size(law, n_terms);
 }
 
 bool IndividualSolver::is_exact() const {
@@ -205,9 +272,12 @@ bool IndividualSolver::is_exact() const {
 
 std::size_t IndividualSolver::cheapest_to_remove() {
   const Vector& cost = fit_.removal_cost();
-  Index position = 0;
-  cost.head(static_cast<Index>(subset_.size())).minCoeff(&position);
-  return static_cast<std::size_t>(position);
+  std::size_t best = subset_.size();
+  for (std::size_t i = 0; i < subset_.size(); ++i)
+    if (removable(i) &&
+        (best == subset_.size() || cost(static_cast<Index>(i)) < cost(static_cast<Index>(best))))
+      best = i;
+  return best;
 }
 
 void IndividualSolver::remove_from_subset(std::size_t position) {
@@ -217,7 +287,7 @@ void IndividualSolver::remove_from_subset(std::size_t position) {
 
 // Backward elimination: terms go while the residual stays at rounding.
 void IndividualSolver::eliminate_while_exact() {
-  while (subset_.size() > 1) {
+  while (can_shrink()) {
     const std::size_t position = cheapest_to_remove();
     const Index removed = subset_[position];
     remove_from_subset(position);
@@ -241,7 +311,7 @@ void IndividualSolver::settle_exact() {
     if (scale_.leaves_sign_open(law_)) law_.bits += kOpenSign;
     if (rows < kFewRows) per_row = kBitsPerFewRows;
   }
-  law_.exact = law_.bits < std::min(per_row * rows, kMostBits) &&
+  law_.exact = law_.bits < std::min(per_row * rows, kMostBits) && admits_subset(law_) &&
                law_.rmse < kExactOnTarget * scale_.spread();
   has_law_ = true;
 }
@@ -250,11 +320,11 @@ void IndividualSolver::settle_exact() {
 void IndividualSolver::collect_path(const Archive& archive, std::vector<Law>& laws) {
   while (true) {
     Law law = score_subset();
-    if (archive.would_take(law)) {
+    if (admits_subset(law) && archive.would_take(law)) {
       add_terms(law);
       laws.push_back(std::move(law));
     }
-    if (subset_.size() <= 1) return;
+    if (!can_shrink()) return;
     remove_from_subset(cheapest_to_remove());
   }
 }

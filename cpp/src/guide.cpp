@@ -17,10 +17,23 @@ using namespace limits;
 constexpr std::size_t kMostFeatures = 10;  // combined with each other
 constexpr int kBins = 8;
 constexpr Index kWeightedRows = 300;
+constexpr Index kDrawsPerRow = 4;
 constexpr double kAnyBits = 1e9;
 constexpr double kPairOperations = 3e9;
-// A logarithmic law becomes a product if its exponents are this near to halves.
-constexpr double kExactExponent = 1e-6;
+
+// Rows in proportion to their weights, some of them several times: a scan needs no more.
+std::vector<Index> weighted_rows(const Buffer& roots, Index n, Index wanted, std::uint64_t seed) {
+  const Index draws = std::min(wanted, kDrawsPerRow * n);
+  const double step = static_cast<double>(n) / static_cast<double>(draws);
+  double next = step * Random(seed, 19, 0).uniform();
+  std::vector<Index> rows;
+  double sum = 0.0;
+  for (Index i = 0; i < n; ++i) {
+    const double root = roots[static_cast<std::size_t>(i)];
+    for (sum += root * root; sum > next; next += step) rows.push_back(i);
+  }
+  return rows;
+}
 
 std::vector<Index> spread_rows(Index n, Index wanted, std::uint64_t seed) {
   std::vector<Index> rows(static_cast<std::size_t>(n));
@@ -86,15 +99,23 @@ double Guide::size_of(double operations) const {
 // ---- rows and features -----------------------------------------------------------------------
 
 void Guide::choose_rows(Index n) {
-  const std::vector<Index> chosen = spread_rows(problem_.x.n_rows(), n, settings_.seed);
+  const Buffer& roots = problem_.row_weights;
+  const Index all = problem_.x.n_rows();
+  const std::vector<Index> chosen = roots.empty() ? spread_rows(all, n, settings_.seed)
+                                                  : weighted_rows(roots, all, n, settings_.seed);
   x_.features = take_rows(problem_.x.features, chosen);
   y_.features = take_rows(problem_.y.features, chosen);
 }
 
-Columns Guide::constant_column() const {
-  Columns ones(x_.n_rows(), 1);
-  std::fill_n(ones[0], x_.n_rows(), 1.0);
-  return ones;
+Columns Guide::free_columns() const {
+  const std::vector<Basis>& required = problem_.constraints.required;
+  Columns free(x_.n_rows(), 1 + static_cast<Index>(required.size()));
+  std::fill_n(free[0], x_.n_rows(), 1.0);
+  for (std::size_t k = 0; k < required.size(); ++k) {
+    const Buffer values = values_of(required[k], x_, problem_.table);
+    std::copy(values.begin(), values.end(), free[static_cast<Index>(k) + 1]);
+  }
+  return free;
 }
 
 void Guide::rank_features() {
@@ -151,6 +172,8 @@ void Guide::plan_stage() {
 void Guide::plan_plain() {
   if (level_ == 0) plan_sublibraries();
   work_.emplace_back([this] { return build_pools(); });
+  if (problem_.constraints.restricts_units())
+    for (Goal& goal : goals_) work_.emplace_back([this, &goal] { return scan_units(goal); });
   const auto unusual_sum = [](const Goal& goal) { return goal.partner.size > 0; };
   const auto unusual_log = [](const LogGoal& goal) { return !goal.prefactor.empty(); };
   for (std::size_t k = 0; k < std::max(goals_.size(), log_goals_.size()); ++k) {
@@ -249,6 +272,21 @@ bool Guide::add_basis(const Trees& factors, std::vector<Basis>& out) const {
   return true;
 }
 
+bool Guide::admits_target(const Basis& psi) const {
+  return problem_.constraints.admits_target(psi, problem_.target_table);
+}
+
+// Whether f(c tree) is allowed for a real constant c.
+bool Guide::may_carry_constant(const Tree& tree) const {
+  if (!composition::allowed(tree, problem_.table, settings_)) return false;
+  if (!problem_.constraints.restricts_bases()) return true;
+  Basis basis;
+  if (!composition::write({tree}, basis)) return false;
+  if (!problem_.constraints.admits(basis, problem_.table)) return false;
+  return !problem_.constraints.restricts_units() ||
+         problem_.constraints.dimension(basis, problem_.table)->is_one();
+}
+
 const LogTarget* Guide::log_target(const Basis& psi) const {
   for (const LogGoal& goal : log_goals_)
     if (goal.target.logarithm == psi) return &goal.target;
@@ -258,6 +296,11 @@ const LogTarget* Guide::log_target(const Basis& psi) const {
 // A law for a logarithm is tried as a product too, which says the same better.
 Law Guide::propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi, bool whole) {
   ++evaluations_;
+  if (!admits_target(psi[0])) {
+    const LogTarget* target = log_target(psi[0]);
+    if (target != nullptr) propose_product_only(*target, phi);
+    return {};
+  }
   solver_.phi().clear();
   solver_.psi().clear();
   for (const Basis& basis : psi) solver_.psi().add(basis);

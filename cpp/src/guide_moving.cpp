@@ -26,8 +26,9 @@ constexpr std::size_t kBesidePlain = 4;
 
 Guide::Moving Guide::make_moving(const Parametric::Extent& extent, const Columns& free) const {
   Moving moving;
-  moving.parametric =
-      std::make_unique<Parametric>(x_, problem_.table, settings_, features_, extent);
+  moving.parametric = std::make_unique<Parametric>(
+      x_, problem_.table, [this](const Tree& tree) { return may_carry_constant(tree); }, features_,
+      extent);
   const Columns plain = candidates_->values(beside_);
   const auto n = plain.n_columns() + static_cast<Index>(moving.parametric->size());
   Columns columns(x_.n_rows(), n);
@@ -52,7 +53,7 @@ double Guide::build_moving_sums() {
                                         ? Parametric::Extent{15 + 8 * d, 2 + 2 * d, 40, false}
                                         : Parametric::Extent{20 + 10 * d, 6 + 3 * d, 160, false};
   moving_sums_ = {};
-  moving_sums_ = make_moving(extent, constant_column());
+  moving_sums_ = make_moving(extent, free_columns());
   return size_of(static_cast<double>(moving_sums_.pool->size() * x_.n_rows()) * 60.0);
 }
 
@@ -205,7 +206,7 @@ void Guide::propose_refined(const Basis& psi, const std::vector<std::vector<Basi
   std::stable_sort(refined.begin(), refined.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   if (refined.size() > kProposed) refined.resize(kProposed);
-  Refiner on_all(problem_.x, problem_.table);
+  Refiner on_all(problem_.x, problem_.table, problem_.row_weights);
   for (auto& [left, bases] : refined) {
     on_all.improve(all.data(), bases, left < 1e-4 ? 20 : 4);
     propose({psi}, bases);

@@ -135,6 +135,29 @@ Law Guide::fit_on_rows(const LogGoal& goal, const std::vector<Candidate>& chosen
   return law;
 }
 
+// Where units forbid a law for a logarithm the product that it stands for may still be allowed.
+void Guide::propose_product_only(const LogTarget& target, const std::vector<Basis>& phi) {
+  Buffer rest = values_of(target.logarithm, problem_.y, problem_.target_table);
+  if (rest.empty() || phi.empty()) return;
+  Orthogonalizer qr;
+  qr.reset(problem_.x.n_rows(), static_cast<Index>(phi.size()) + 1);
+  Buffer ones(rest.size(), 0.0);
+  std::fill_n(ones.begin(), problem_.x.n_rows(), 1.0);
+  qr.push(ones.data(), 0.0);
+  Law law;
+  for (const Basis& basis : phi) {
+    const Buffer values = values_of(basis, problem_.x, problem_.table);
+    if (!values.empty() && qr.push(values.data())) law.phi.push_back(basis);
+  }
+  const double size = Eigen::Map<const Vector>(rest.data(), problem_.x.n_rows()).norm();
+  Vector projected(qr.size()), alpha(qr.size());
+  qr.project(rest.data(), projected.data());
+  qr.solve(projected.data(), alpha.data());
+  for (Index j = 1; j < qr.size(); ++j) law.alpha.push_back(alpha(j));
+  const double left = Eigen::Map<const Vector>(rest.data(), problem_.x.n_rows()).norm();
+  propose_as_product(law, target.plain, {}, left < 1e-9 * size ? kExactExponent : kNoisyExponent);
+}
+
 // p (1 + product) has the terms p and p times the product.
 bool Guide::propose_as_product(const Law& law, const Basis& plain, const Monomial& prefactor,
                                double tolerance) {

@@ -25,9 +25,10 @@ double Guide::build_pools() {
   r.terms = std::min(r.terms, most);
   sum_pool_.reset();
   log_pool_.reset();
-  candidates_ = std::make_unique<Candidates>(x_, table, settings_, features_, r);
+  candidates_ =
+      std::make_unique<Candidates>(x_, table, settings_, problem_.constraints, features_, r);
   sum_pool_ =
-      std::make_unique<ols::Pool>(candidates_->values(candidates_->terms()), constant_column());
+      std::make_unique<ols::Pool>(candidates_->values(candidates_->terms()), free_columns());
 
   free_features_.clear();
   std::vector<Buffer> logs;
@@ -88,6 +89,37 @@ double Guide::scan_sums(Goal& goal) {
   return size_of(steps * static_cast<double>(sum_pool_->size() * x_.n_rows()) * 2.0) + 10.0;
 }
 
+// The same among the terms whose unit is that of the goal.
+double Guide::scan_units(Goal& goal) {
+  const Constraints& known = problem_.constraints;
+  if (goal.partner.size > 0 || !admits_target(goal.psi)) return 1.0;
+  Dimension wanted = *known.target_dimension(goal.psi, problem_.target_table);
+  for (const auto& [f, p] : goal.prefactor)
+    wanted.add(known.units->features[static_cast<std::size_t>(f - 1)], -p);
+  const std::vector<Candidate>& terms = candidates_->terms();
+  std::vector<Candidate> fitting;
+  std::vector<Index> places;
+  for (std::size_t k = 0; k < terms.size(); ++k) {
+    Basis basis;
+    if (!composition::write(candidates_->factors(terms[k]), basis)) continue;
+    const auto dimension = known.dimension(basis, problem_.table);
+    if (!dimension || !dimension->matches(wanted)) continue;
+    fitting.push_back(terms[k]);
+    places.push_back(static_cast<Index>(k));
+  }
+  ols::Pool pool(candidates_->values(fitting), free_columns());
+  Buffer target;
+  if (pool.size() == 0 || pool.prepare(goal.values.data(), target) == 0.0) return 1.0;
+  std::vector<ols::Choice> choices = pool.forward(target, depth(level_), 2 * beam(level_));
+  for (const auto& pairs : pool.pairs({target}, pairs_first(pool), pool.size(), 6))
+    choices.insert(choices.end(), pairs.begin(), pairs.end());
+  for (ols::Choice& choice : choices) {
+    for (Index& j : choice.columns) j = places[static_cast<std::size_t>(j)];
+    propose_sum(goal, choice);
+  }
+  return size_of(200.0 * static_cast<double>(pool.size() * x_.n_rows())) + 40.0;
+}
+
 // Pairs of the cheaper terms beside a second psi.
 void Guide::propose_pairs_beside(Goal& goal) {
   const std::vector<Candidate>& terms = candidates_->terms();
@@ -132,7 +164,7 @@ double Guide::scan_triples(bool monomials) {
     few.push_back(terms[k]);
     places.push_back(static_cast<Index>(k));
   }
-  ols::Pool pool(candidates_->values(few), constant_column());
+  ols::Pool pool(candidates_->values(few), free_columns());
   std::size_t n = 0;
   for (Goal& goal : goals_) {
     Buffer target;
@@ -157,7 +189,7 @@ double Guide::scan_separable_sums() {
     separable.push_back(terms[k]);
     places.push_back(static_cast<Index>(k));
   }
-  ols::Pool pool(candidates_->values(separable), constant_column());
+  ols::Pool pool(candidates_->values(separable), free_columns());
   std::size_t n = 0;
   for (Goal& goal : goals_) {
     Buffer target;
@@ -174,7 +206,7 @@ double Guide::scan_separable_sums() {
 // The same with weighted rows, which takes a pool of its own.
 double Guide::scan_weighted_sums(Goal& goal) {
   ols::Pool pool(weighed(candidates_->values(candidates_->terms()), goal.weights),
-                 weighed(constant_column(), goal.weights));
+                 weighed(free_columns(), goal.weights));
   Buffer target, weighted_target = goal.values;
   for (std::size_t i = 0; i < weighted_target.size(); ++i) weighted_target[i] *= goal.weights[i];
   if (pool.prepare(weighted_target.data(), target) == 0.0) return 1.0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "gsr/evaluate.hpp"
 
@@ -62,10 +63,14 @@ double normalise(Law& law, const Table& target_table) {
   return lead;
 }
 
-TargetScale::TargetScale(const Dataset& y, const Table& table, bool strict)
-    : y_(y), table_(table), strict_(strict) {
+TargetScale::TargetScale(const Dataset& y, const Table& table, bool strict, Buffer row_weights)
+    : y_(y), table_(table), strict_(strict), row_weights_(std::move(row_weights)) {
   const Eigen::Map<const Eigen::ArrayXd> values(y.features[0], y.n_rows());
-  spread_ = std::sqrt((values - values.mean()).square().mean());
+  Eigen::ArrayXd w = Eigen::ArrayXd::Ones(y.n_rows());
+  if (!row_weights_.empty())
+    w = Eigen::Map<const Eigen::ArrayXd>(row_weights_.data(), y.n_rows()).square();
+  mean_ = (w * values).mean();
+  spread_ = std::sqrt((w * (values - mean_).square()).mean());
 }
 
 const TargetScale::Info& TargetScale::info(const Basis& psi) {
@@ -233,7 +238,8 @@ Buffer TargetScale::weights(const Basis& psi) {
                    sorted.end());
   const double most = kLargestWeight * sorted[n / 2];
   for (std::size_t i = 0; i < n; ++i)
-    out[i] = most > 0.0 && std::isfinite(most) ? std::min(sizes[i], most) : 1.0;
+    out[i] = (most > 0.0 && std::isfinite(most) ? std::min(sizes[i], most) : 1.0) *
+             (row_weights_.empty() ? 1.0 : row_weights_[i]);
   return out;
 }
 
@@ -280,6 +286,8 @@ double TargetScale::rmse(const Law& law, const double* f) {
       return std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < n; ++i) scratch_[i] = (scratch_[i] - f[i]) / slope[i];
   }
+  if (!row_weights_.empty())
+    for (std::size_t i = 0; i < n; ++i) scratch_[i] *= row_weights_[i];
   const double square = std::inner_product(scratch_.begin(), scratch_.end(), scratch_.begin(), 0.0);
   return std::isfinite(square) ? std::sqrt(square / static_cast<double>(n))
                                : std::numeric_limits<double>::infinity();

@@ -27,14 +27,12 @@ composition::Operand weighted(composition::Operand operand, double weight) {
 
 }  // namespace
 
-Parametric::Parametric(const Dataset& data, const Table& table, const Settings& settings,
+Parametric::Parametric(const Dataset& data, const Table& table, const Rule& usable,
                        const std::vector<int>& features, const Extent& extent)
     : data_(data), table_(table) {
   std::vector<Monomial> all = list_monomials(features, 2, 4 * extent.arguments);
   all.erase(std::remove_if(all.begin(), all.end(),
-                           [&](const Monomial& m) {
-                             return !composition::allowed(monomial_tree(table, m), table, settings);
-                           }),
+                           [&](const Monomial& m) { return !usable(monomial_tree(table, m)); }),
             all.end());
   std::stable_sort(all.begin(), all.end(),
                    [](const Monomial& a, const Monomial& b) { return cost_of(a) < cost_of(b); });

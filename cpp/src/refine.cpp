@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "small_blas.hpp"
 
@@ -28,14 +29,19 @@ bool runs_away(const std::vector<Basis>& from, const std::vector<Basis>& to) {
 
 }  // namespace
 
-Refiner::Refiner(const Dataset& x, const Table& table)
-    : x_(x), evaluator_(x, table, std::size_t{1} << 20) {
+Refiner::Refiner(const Dataset& x, const Table& table, Buffer row_weights)
+    : x_(x), row_weights_(std::move(row_weights)), evaluator_(x, table, std::size_t{1} << 20) {
   columns_.resize(x.n_rows(), kMostColumns + 1);
   std::fill_n(columns_[kMostColumns], x.n_rows(), 1.0);
+  weigh(columns_[kMostColumns]);
   const auto stride = static_cast<std::size_t>(x.features.stride());
   for (Buffer* buffer : {&rest_, &up_, &down_}) buffer->assign(stride, 0.0);
   inside_.setZero(kMostColumns + 1);
   alpha_.setZero(kMostColumns + 1);
+}
+
+void Refiner::weigh(double* column) const {
+  for (std::size_t i = 0; i < row_weights_.size(); ++i) column[i] *= row_weights_[i];
 }
 
 double Refiner::residual(const double* target, const std::vector<Basis>& bases) {
@@ -45,9 +51,12 @@ double Refiner::residual(const double* target, const std::vector<Basis>& bases) 
   qr_.push(columns_[kMostColumns], 0.0);
   for (std::size_t j = 0; j < bases.size(); ++j) {
     double* column = columns_[static_cast<Index>(j)];
-    if (!evaluator_.evaluate(bases[j], column) || !qr_.push(column, kDistinct)) return bad;
+    if (!evaluator_.evaluate(bases[j], column)) return bad;
+    weigh(column);
+    if (!qr_.push(column, kDistinct)) return bad;
   }
   std::copy_n(target, rest_.size(), rest_.begin());
+  weigh(rest_.data());
   qr_.project(rest_.data(), inside_.data());
   qr_.solve(inside_.data(), alpha_.data());
   return std::sqrt(small_blas::dot(rest_.data(), rest_.data(), columns_.stride()));
@@ -62,6 +71,7 @@ bool Refiner::derivative(const Basis& basis, std::size_t place, double* out) {
   moved.weights[place] = w - h;
   if (!evaluator_.evaluate(moved, down_.data())) return false;
   for (std::size_t i = 0; i < up_.size(); ++i) out[i] = (up_[i] - down_[i]) / (2.0 * h);
+  weigh(out);
   return true;
 }
 

@@ -63,7 +63,7 @@ void widen(Random& random, const std::vector<int>& codes, int n_features, const 
     change_signs(random, settings, row);
     if (settings.division && random.uniform() < kReciprocal)
       row.transformation = static_cast<std::int16_t>(-row.transformation);
-    if (settings.unit && row.argument == ArgumentType::sum && random.uniform() < kUnit)
+    if (settings.one && row.argument == ArgumentType::sum && random.uniform() < kUnit)
       row.variables[1] =
           random.uniform() < 0.5 || !settings.differences ? kOne : static_cast<std::int16_t>(-kOne);
     if (settings.depth < 2 || basis.size == kMaxRows || random.uniform() >= kComposed) continue;
@@ -75,7 +75,7 @@ void widen(Random& random, const std::vector<int>& codes, int n_features, const 
   }
 }
 
-bool is_wide(const Settings& s) { return s.division || s.differences || s.unit || s.depth > 1; }
+bool is_wide(const Settings& s) { return s.division || s.differences || s.one || s.depth > 1; }
 
 void inherit(Random& random, const std::vector<Basis>& a, const std::vector<Basis>& b,
              BasisSet& set) {

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gsr.exceptions import DomainWarning, GSRError, InterruptedWarning, PredictionWarning
     from gsr.info import core_info
     from gsr.library import Library, Transformation
+    from gsr.saving import load
 
 #: Loaded when first used, so that `import gsr` stays light.
 _HOMES = {
@@ -25,6 +26,7 @@ _HOMES = {
     "PredictionWarning": "exceptions",
     "Transformation": "library",
     "core_info": "info",
+    "load": "saving",
 }
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "Transformation",
     "__version__",
     "core_info",
+    "load",
 ]
 
 

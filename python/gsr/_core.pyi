@@ -9,7 +9,7 @@ _Array = npt.NDArray[np.float64]
 _Function = Callable[[_Array], Any]
 _Matrix = Sequence[Sequence[int | float]]
 _AdmmStatus = Literal["converged", "max_iterations", "degenerate"]
-_SearchStatus = Literal["running", "exact", "threshold", "max_generations"]
+_SearchStatus = Literal["running", "exact", "threshold", "max_generations", "max_evals"]
 
 variant: str
 compiler: str
@@ -140,7 +140,7 @@ class Settings:
     n_psi: int
     division: bool
     differences: bool
-    unit: bool
+    one: bool
     constants: bool
     depth: int
     guided: bool
@@ -156,6 +156,7 @@ class Settings:
     relax_factor: float
     relax_interval: int
     max_generations: int
+    max_evaluations: int
     sublibraries: bool
     cycle_full: int
     cycle_polynomial: int
@@ -188,6 +189,31 @@ class Law:
     @property
     def bits(self) -> float: ...
 
+MAX_UNITS: int
+
+class Constraints:
+    max_terms: int
+    max_complexity: int
+    accept: Callable[[Law], bool] | None
+    def __init__(self) -> None: ...
+    def forbid(
+        self,
+        n_features: int,
+        feature: int,
+        codes: Sequence[bool],
+        division: bool,
+        squares: bool,
+        cubes: bool,
+    ) -> None: ...
+    def set_units(
+        self,
+        features: Sequence[Sequence[float]],
+        target: Sequence[float],
+        constants_carry_units: bool,
+    ) -> None: ...
+    def require(self, matrix: _Matrix, table: Table, n_features: int) -> None: ...
+    def admits(self, matrix: _Matrix, table: Table, n_features: int) -> bool: ...
+
 class Evolution:
     def __init__(
         self,
@@ -196,7 +222,11 @@ class Evolution:
         table: Table,
         target_table: Table,
         settings: Settings,
+        constraints: Constraints = ...,
+        weights: npt.ArrayLike | None = None,
     ) -> None: ...
+    def start_from(self, psi: Sequence[_Matrix], phi: Sequence[_Matrix]) -> bool: ...
+    def extend(self, generations: int, evaluations: int) -> None: ...
     def run(self, seconds: float) -> _SearchStatus: ...
     def front(self) -> list[Law]: ...
     def runners_up(self) -> list[Law]: ...

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ BLOCK = 16384
 STEP = float(np.cbrt(np.finfo(float).eps))
 
 AnyMatrix = Sequence[Sequence[Any]]
+Weigh = Callable[[Array], Array]
 
 
 class LawLike(Protocol):
@@ -98,17 +100,32 @@ class Training:
         Features.
     y : array of shape (N,)
         Target.
+    weights : array of shape (N,), optional
+        Weights of the rows, with a mean of 1.
     """
 
     library: Library
     target_library: Library
     X: Array
     y: Array
+    weights: Array | None = None
 
-    def blocks(self, size: int = BLOCK) -> Iterator[tuple[Array, Array]]:
-        """Yield the rows as (X, y), some at a time."""
+    def blocks(self, size: int = BLOCK) -> Iterator[tuple[Array, Array, Weigh]]:
+        """Yield the rows as (X, y, weigh), some at a time.
+
+        `weigh` multiplies the rows of an array by the square roots of their weights: squares of
+        what it returns add up with the weights.
+        """
         for start in range(0, len(self.y), size):
-            yield self.X[start : start + size], self.y[start : start + size]
+            part = slice(start, start + size)
+            weigh = _alike if self.weights is None else partial(_weigh, np.sqrt(self.weights[part]))
+            yield self.X[part], self.y[part], weigh
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of y."""
+        mean = np.average(self.y, weights=self.weights)
+        return float(np.sqrt(np.average((self.y - mean) ** 2, weights=self.weights)))
 
     def features(self, law: LawLike, X: Array) -> Array:
         """Return phi over the rows of X, one column each."""
@@ -121,6 +138,14 @@ class Training:
         """Return psi over y, one column each."""
         with np.errstate(all="ignore"):
             return evaluate(law.psi, self.target_library, y[:, None])
+
+
+def _alike(rows: Array) -> Array:
+    return rows
+
+
+def _weigh(roots: Array, rows: Array) -> Array:
+    return rows * (roots if rows.ndim == 1 else roots[:, None])
 
 
 class Weight(NamedTuple):

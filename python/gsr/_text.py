@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
+from html import escape
 
 from gsr._rows import ONE, Argument, Matrix, Part, Row, applies, factors, name_of
 from gsr.library import Library
@@ -13,6 +14,13 @@ from gsr.transformation import BUILTINS, POWERS
 
 QUOTED = re.compile(r"`[^`]*`")
 BARRED = re.compile(r"\w+\|[^|]*\|")
+DIGITS = 6
+#: Reciprocals of each other.
+OPPOSITE = {"exp": "exp_neg", "exp_neg": "exp"}
+TOKEN = re.compile(
+    r"`(?P<quoted>[^`]*)`|(?P<call>[^\W\d]\w*(?=\()|ln(?=\|))|(?P<name>[^\W\d]\w*)"
+    r"|(?P<number>\d+\.?\d*)(?:e(?P<ten>-?\d+))?|\^(?P<power>\([^()]*\)|[\d.]+)|(?P<other>.)"
+)
 #: Text, exponent, and whether it is the call of a function.
 Power = tuple[str, int, bool]
 
@@ -71,7 +79,8 @@ class Writer:
         if power.is_integer():
             yield from self._argument(row.argument, exponent * int(power))
         else:
-            yield self._call(row), exponent, True
+            opposite = OPPOSITE.get(self.library.names[row.code]) if exponent < 0 else None
+            yield self._call(row, opposite), -exponent if opposite else exponent, True
 
     def _argument(self, argument: Argument, exponent: int) -> Iterator[Power]:
         if _is_sum(argument):
@@ -94,9 +103,9 @@ class Writer:
             return self.product([base], size)
         return f"{size} {shown_name(self.name(base))}".strip()
 
-    def _call(self, row: Row) -> str:
+    def _call(self, row: Row, name: str | None = None) -> str:
         """Fill a template, with brackets around the argument only where it needs them."""
-        template = str(self.library.table[row.code].text)
+        template = str(BUILTINS[name].text if name else self.library.table[row.code].text)
         if self.library.names[row.code] == "ln" and applies(self.absolute, row.number):
             template = template.replace("({})", "|{}|")
         argument = self._passed_on(row.argument)
@@ -136,19 +145,18 @@ def _ordered(parts: Sequence[Part]) -> list[Part]:
 
 def _joined(powers: Iterable[Power], coefficient: str = "") -> str:
     """Return a product as a fraction; single variables and sums come before calls."""
-    above, below = Counter[tuple[bool, str]](), Counter[tuple[bool, str]]()
+    exponents = Counter[tuple[bool, str]]()
     for shown, exponent, call in powers:
-        side = above if exponent > 0 else below
-        side[call, shown] += abs(exponent)
+        exponents[call, shown] += exponent
+    ordered = sorted(exponents.items(), key=lambda item: item[0][0])
     numerator, denominator = (
-        [(base, n) for last in (False, True) for (call, base), n in side.items() if call == last]
-        for side in (above, below)
+        [(base, sign * n) for (_, base), n in ordered if sign * n > 0] for sign in (1, -1)
     )
     top = " ".join(filter(None, [coefficient, *(_power(*p) for p in numerator)])) or "1"
     bottom = " ".join(_power(*p) for p in denominator)
     if len(denominator) == 1:
         ((base, n),) = denominator
-        closed = n > 1 or _is_closed(base) or BARRED.fullmatch(base)
+        closed = n > 1 or is_closed(base) or BARRED.fullmatch(base)
         return f"{top}/{bottom}" if closed else f"{top}/({bottom})"
     return f"{top}/({bottom})" if denominator else top
 
@@ -156,10 +164,10 @@ def _joined(powers: Iterable[Power], coefficient: str = "") -> str:
 def _power(base: str, n: int) -> str:
     if n == 1:
         return base
-    return f"{base}^{n}" if _is_closed(base) else f"({base})^{n}"
+    return f"{base}^{n}" if is_closed(base) else f"({base})^{n}"
 
 
-def _is_closed(shown: str) -> bool:
+def is_closed(shown: str) -> bool:
     """Tell whether the text is a name, a call, or in brackets as a whole."""
     shown = QUOTED.sub("q", shown)
     name, bracket, _ = shown.partition("(")
@@ -179,19 +187,77 @@ def shown_name(name: str) -> str:
     return name if name.isidentifier() and name not in functions else f"`{name}`"
 
 
-def number(value: float) -> str:
-    """Return six significant digits at most, without trailing zeros."""
-    mantissa, _, exponent = f"{value:.6g}".partition("e")
+def number(value: float, digits: int = DIGITS) -> str:
+    """Return so many significant digits at most, without trailing zeros."""
+    mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
     return f"{mantissa}e{int(exponent)}" if exponent else mantissa
 
 
-def weighted_sum(terms: Sequence[tuple[float, Callable[[str], str]]]) -> str:
-    """Join coefficients and what they multiply; each is given its coefficient, "" for 1."""
+def weighted_sum(
+    terms: Sequence[tuple[float, Callable[[str], str]]],
+    digits: int = DIGITS,
+    bare: Callable[[str], str] | None = None,
+) -> str:
+    """Join coefficients and what they multiply.
+
+    Parameters
+    ----------
+    terms : sequence of (float, callable)
+        Each callable is given its coefficient without sign, "" for 1.
+    digits : int
+        Of the coefficients.
+    bare : callable, optional
+        Takes the outer brackets from a term that nothing multiplies.
+
+    Returns
+    -------
+    str
+    """
     joined = ""
     for value, write in terms:
-        size = number(abs(value))
+        size = number(abs(value), digits)
         if size == "0":
             continue
         sign = " - " if value < 0 else " + "
-        joined += (sign if joined else sign.strip(" +")) + write("" if size == "1" else size)
+        term = write("" if size == "1" else size)
+        if size == "1" and value > 0:
+            term = (bare or without_brackets)(term)
+            if joined and term.startswith("-"):
+                sign, term = " - ", term[1:]
+        joined += (sign if joined else sign.strip(" +")) + term
     return joined or "0"
+
+
+def without_brackets(shown: str) -> str:
+    """Return a text that is in brackets as a whole without them."""
+    whole = shown.startswith("(") and is_closed(shown)
+    return shown[1:-1] if whole else shown
+
+
+# ---- HTML --------------------------------------------------------------------------------------
+
+
+def html(shown: str) -> str:
+    """Return a formula as HTML: slanted names, raised exponents, lowered indices.
+
+    Only tags that every page and notebook renders, with or without MathJax or MathML.
+    """
+    return "".join(_tagged(found) for found in TOKEN.finditer(shown))
+
+
+def _tagged(found: re.Match[str]) -> str:
+    kind, token = found.lastgroup, found[0]
+    if kind == "quoted":
+        return f"<i>{escape(found['quoted'])}</i>"
+    if kind == "name":
+        stem, index = re.fullmatch(r"(.*?)_?(\d*)", token).groups()  # type: ignore[union-attr]
+        return f"<i>{stem}</i>" + (f"<sub>{index}</sub>" if index else "")
+    if kind == "ten":
+        return f"{found['number']}\u00b710<sup>{_signed(found['ten'])}</sup>"
+    if kind == "power":
+        return f"<sup>{html(without_brackets(found['power']))}</sup>"
+    return _signed(escape(token)) if kind == "other" else token
+
+
+def _signed(shown: str) -> str:
+    return shown.replace("-", "\u2212")

@@ -1,4 +1,4 @@
-"""The command line: `gsr demo`, `gsr bench`, `gsr info`.
+"""The command line: `gsr fit`, `gsr predict`, `gsr report`, `gsr bench` and the rest.
 
 What a command needs is imported when it runs, so that `gsr --help` answers at once.
 """
@@ -12,23 +12,42 @@ from collections.abc import Sequence
 from typing import TextIO
 
 import gsr
-from gsr import bench_cli
+from gsr import fit_cli, model_cli
+from gsr.benchmarks import cli as bench_cli
 from gsr.exceptions import GSRError
-from gsr.terminal import FAILED, INTERRUPTED, OK, Parsers, at_least, console
+from gsr.terminal import (
+    FAILED,
+    INTERRUPTED,
+    NOT_WRITTEN,
+    OK,
+    Parsers,
+    at_least,
+    complain,
+    console,
+    show,
+    silence,
+)
 
 EXAMPLES = """\
 examples:
   gsr demo                              find Kepler's third law, in seconds
+  gsr fit data.csv --target y           find a law in a table of yours
+  gsr fit data.csv --target y -o run    ... and keep everything in the folder run
+  gsr report run -o run.html            ... as a web page
+  gsr predict run new.csv               ... applied to other rows
+  gsr export run --language c           ... as source code
   gsr bench nguyen --runs 5             a suite of the paper, beside its printed figures
-  gsr bench Nguyen-9 Jin-3 --jobs 4     single problems, in four processes
-  gsr bench --list                      what there is to run
-  gsr bench nguyen --against pyoperon   beside another program, same data and time
-  gsr bench --micro                     speed of the inner steps against NumPy and pyoperon
-  gsr info                              which build of the core this machine runs
+  gsr doctor                            what works on this machine, and what to do about the rest
 
 in Python:
   from gsr import GSRRegressor
   print(GSRRegressor().fit(X, y).equation_)
+
+exit codes:
+  0 done   1 no law better than a constant   2 wrong input or usage
+  3 a result could not be written   130 interrupted
+
+Results go to standard output, everything else to standard error.
 """
 
 
@@ -43,7 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit code: 0, 2 after an error, 130 after Ctrl-C.
+        Exit code: 0; 1 if no law was found; 2 after wrong input; 3 if a result could not be
+        written; 130 after Ctrl-C.
     """
     parser = _parser()
     arguments = parser.parse_args(argv)
@@ -52,17 +72,28 @@ def main(argv: Sequence[str] | None = None) -> int:
         return OK
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
-        try:
-            return int(arguments.command(arguments))
-        except KeyboardInterrupt:
-            return _complain("interrupted", INTERRUPTED)
-        except (GSRError, OSError) as error:
-            return _complain(str(error), FAILED)
+        return _run(arguments)
 
 
-def _complain(message: str, code: int) -> int:
-    print(f"gsr: {message}", file=sys.stderr)
-    return code
+def _run(arguments: argparse.Namespace) -> int:
+    try:
+        code = int(arguments.command(arguments))
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:  # whoever read has seen enough
+        silence()
+        return OK
+    except (GSRError, OSError) as error:
+        from gsr.files import WritingError
+
+        complain(str(error))
+        return NOT_WRITTEN if isinstance(error, WritingError) else FAILED
+    except MemoryError:
+        complain("there is not enough memory; use fewer rows or columns")
+        return FAILED
 
 
 def _show_warning(
@@ -73,7 +104,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    print(f"gsr: {message}", file=file or sys.stderr)
+    complain(str(message))
 
 
 # ---- arguments -----------------------------------------------------------------------------------
@@ -88,11 +119,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"gsr {gsr.__version__}")
     parser.set_defaults(command=None)
-    commands = parser.add_subparsers(metavar="command")
+    commands = parser.add_subparsers(metavar="command", title="commands")
     _add_demo(commands)
+    fit_cli.add(commands)
+    model_cli.add(commands)
     bench_cli.add(commands)
-    info = commands.add_parser("info", help="tell which build of the core is in use")
-    info.set_defaults(command=_info)
+    _add_doctor(commands)
     return parser
 
 
@@ -106,6 +138,15 @@ def _add_demo(commands: Parsers) -> None:
     demo.set_defaults(command=_demo)
 
 
+def _add_doctor(commands: Parsers) -> None:
+    about = "tell what works on this machine, and what to do about the rest"
+    doctor = commands.add_parser("doctor", help=about, description=f"{about.capitalize()}.")
+    doctor.add_argument("--json", action="store_true", help="print it as JSON")
+    doctor.set_defaults(command=_doctor)
+    info = commands.add_parser("info", help="tell which build of the core is in use")
+    info.set_defaults(command=_info)
+
+
 # ---- commands ------------------------------------------------------------------------------------
 
 
@@ -116,11 +157,18 @@ def _demo(arguments: argparse.Namespace) -> int:
     return OK
 
 
+def _doctor(arguments: argparse.Namespace) -> int:
+    from gsr import doctor
+
+    findings = doctor.examine()
+    show(doctor.as_json(findings) if arguments.json else doctor.as_text(findings))
+    return FAILED if doctor.is_broken(findings) else OK
+
+
 def _info(arguments: argparse.Namespace) -> int:
     from gsr.info import core_info
 
-    for key, value in core_info().items():
-        print(f"{key:<12} {value}")
+    show("\n".join(f"{key:<12} {value}" for key, value in core_info().items()))
     return OK
 
 

@@ -105,7 +105,7 @@ class Equation:
         """
         table, target = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
         names = tuple(feature_names or (f"x{v + 1}" for v in range(table.shape[1])))
-        _check_names(names, target_name, table.shape[1])
+        check_names(names, target_name, table.shape[1])
         psi, beta = _nonzero(psi, beta, "psi")
         phi, alpha = _nonzero(phi, alpha, "phi")
         column = target[:, None]
@@ -290,7 +290,8 @@ def _listed(rows: Any) -> str:
     return f"{len(found)} row{'s' if len(found) > 1 else ''} ({shown})"
 
 
-def _check_names(names: tuple[str, ...], target_name: str, n_features: int) -> None:
+def check_names(names: tuple[str, ...], target_name: str, n_features: int) -> None:
+    """Raise unless there is a name for each feature and no name is there twice."""
     if len(names) != n_features:
         raise GSRError(f"there are {n_features} features, but {len(names)} feature names")
     everything = [*names, target_name]

@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gsr import _core, criteria, options, search, selection, subset, validation
+from gsr import _core, criteria, options, prior, search, selection, subset, validation
+from gsr import rows as row_sets
 from gsr._fitted import Training
 from gsr.criteria import Criterion
-from gsr.equation import Equation
-from gsr.exceptions import GSRError
+from gsr.equation import Equation, check_names
+from gsr.exceptions import GSRError, PredictionWarning
 from gsr.library import Library, Transformation, resolve
 from gsr.presentation import Presentation
+from gsr.progress import current_law, reporter
+from gsr.rows import Missing, Rows
 
 Array = npt.NDArray[np.float64]
 LibrarySpec = Library | str | Sequence[str | Transformation]
+Callback = Callable[[search.Progress], object]
 
 #: The paper's appendix table for its own preset, every built-in transformation otherwise.
 DEFAULT_LIBRARY = {"paper": "table13", "default": "all"}
 #: Target transformations are those of the library that are not trigonometric (paper, Appendix A).
 NOT_FOR_TARGETS = ("cos", "sin", "tan")
+#: Parameters that may change while a search goes on (warm_start).
+OF_THE_RUN = ("max_time", "max_evals", "max_generations", "verbose", "callback", "warm_start")
 
 
 class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -39,87 +47,108 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         Where options that are None take their values from. ``"default"`` is the guided search with
         the wider encoding; ``"paper"`` the genetic programming and the hyper-parameters of the GSR
         paper with a well-posed solver.
+
     library : Library, str or sequence, optional
-        Transformations for the features: names, own `gsr.Transformation` objects, or a preset
-        table (``"table2"``, ``"table13"``, ``"all"``). All built-in ones unless given; with
-        ``preset="paper"`` those of the paper's appendix table.
+        **Library.** Transformations for the features: names, own `gsr.Transformation` objects, or
+        a preset table (``"table2"``, ``"table13"``, ``"all"``). All built-in ones unless given;
+        with ``preset="paper"`` those of the paper's appendix table.
     target_library : Library, str or sequence, optional
         Transformations for the target; those of `library` unless given, with ``preset="paper"``
         without the trigonometric ones.
     transform_target : bool, optional
         False looks for y = f(x) only (the paper's s-GSR).
-    solver : {"well_posed", "printed"}, optional
-        How coefficients are found; ``"printed"`` is the paper's Algorithm 1 to the letter.
+
+    allow, forbid : mapping, optional
+        **Prior knowledge.** From the name of a variable (``"*"``: all features) to the names of
+        transformations that it may, or must not, stand in, at any depth: ``{"angle": ["sin"]}``.
+        The identity is always allowed; ``"inverse"``, ``"square"`` and ``"cube"`` mean powers in
+        products too.
+    units : mapping, optional
+        From every variable to its unit, such as ``{"mass": "kg", "y": "N"}``; ``"1"`` for none.
+        Laws that add metres to seconds, or take the sine of metres, are never made.
+    constants_with_units : bool, default True
+        Whether fitted constants may carry units. False: all terms must have the unit of g(y), as
+        in a law whose dimensional constants are among the features.
+    required_terms : sequence of str, optional
+        Terms of f(x) that every law must have: ``["x1*x2"]``.
+    start : str, Equation or sequence, optional
+        Known formulas to start from: ``"y = a*x1^2 + b*sin(x2)"``. See `gsr.refit_formula` to
+        only fit their constants.
+    max_terms, max_complexity : int, optional
+        The most terms beside the constant, and the most nodes, of a law.
+    constraints : mapping or callable, optional
+        Shapes that laws must have in the box of the data: ``{"x1": "increasing",
+        "y": "positive"}``; or a function of an `Equation` that returns whether it is acceptable.
+
+    division, differences, one, constants : bool, optional
+        **Encoding.** Widen it (all on by default): reciprocals and quotients, minus signs in sums,
+        the number 1 as an operand, real constants inside arguments.
+    depth : int, optional
+        Transformations inside transformations (3; 1 is the paper's).
+    guided : bool, optional
+        Let variation see the data: pools of candidates are scanned by what they explain, in sums
+        and in products, for every psi (on by default).
+
     max_time : float or None, default 10
-        Seconds after which the best laws so far are kept.
-    max_generations : int, optional
-        Likewise in generations.
+        **Effort.** Seconds after which the best laws so far are kept.
+    max_evals, max_generations : int, optional
+        Likewise in individuals evaluated, and in generations. Results are reproducible with these,
+        with `max_time` only if the search ends before.
     max_rows : int, default 1000
         Rows that the search looks at; laws are confirmed and fitted on all.
+
     criterion : str or callable, default "mdl"
-        Which law of the front is chosen when none is exact: ``"mdl"``, ``"bic"``, ``"aicc"``,
-        ``"held_out"`` (leave one out), ``"rmse"``, ``"simplest within 0.1"``, or a function of a
+        **Choice.** Which law of the front is chosen when none is exact: ``"mdl"``, ``"bic"``,
+        ``"aicc"``, ``"held_out"``, ``"rmse"``, ``"simplest within 0.1"``, or a function of a
         `FrontEntry` of which the least is taken.
     poles : {"avoid", "forbid", "allow"}
         What to do with laws that are not defined everywhere between the training rows.
+    validation_fraction : float, optional
+        Part of the rows to hold out of search and fit, for the `held_out` errors; rows are left
+        out one at a time (to first order) without.
+
+    missing : {"raise", "drop"}
+        **Running.** Rows with NaN are an error, or are left out with a warning; in `predict` they
+        then give NaN.
     random_state : int, RandomState or None
         The same seed gives the same laws, with any number of threads.
     n_jobs : int or None, default -1
         Threads; -1 uses all cores.
     verbose : bool
         Show progress.
+    warm_start : bool
+        Go on where the last `fit` ended if data and options are the same; otherwise start from the
+        laws found then.
     callback : callable, optional
-        Called with a `gsr.search.Progress` about 20 times a second.
-
-    n_phi, n_psi : int, optional
-        Basis functions of an individual for the features (M_phi, 15) and the target (M_psi, 1).
-    min_factors, max_factors, n_target_factors : int, optional
-        Transformations multiplied in a basis function (n_B; 1 to 3, and 1).
-    min_multiplicity, max_multiplicity : int, optional
-        Variables in an argument, counted with multiplicity (n_v; 2 to 5).
-    population_size, n_survivors : int, optional
-        N_p (30) and n_p (10).
-    p_crossover, p_mutation : float, optional
-        Probabilities (1/4 each) of making a new individual so; the rest is random.
-    n_mutated : int, optional
-        Basis functions that a mutation replaces (3).
-    guided : bool, optional
-        Let variation see the data: pools of candidates are scanned by what they explain, in sums
-        and in products, for every psi (on by default).
-    division, differences, unit, constants : bool, optional
-        Widen the encoding (all on by default): reciprocals and quotients, minus signs in sums, the
-        number 1 as an operand, real constants inside arguments.
-    depth : int, optional
-        Transformations inside transformations (3; 1 is the paper's).
-    sublibraries : bool, optional
-        Cycle through polynomial, trigonometric and all transformations.
-    cycle_full, cycle_polynomial, cycle_trigonometric : int, optional
-        Generations (15, 25, 35) that a cycle gives to all, polynomial and trigonometric
-        transformations of the features.
-    late_after, late_stage : int, optional
-        After so many generations (1500) each of the three takes this many (500).
-    target_stage : int, optional
-        Generations (10) given in turn to polynomial and all transformations of the target.
-    epsilon, relax_factor, relax_interval : optional
-        Error threshold (1e-6), by how much (sqrt 10) and how often (every 1500 generations) it is
-        relaxed.
-    lam, rho, delta, max_iterations : optional
-        Regularisation, penalty, tolerance and iterations of ADMM.
+        Called with a `gsr.search.Progress` about 20 times a second; ends the search if it returns
+        True.
+    hyperparameters : mapping, optional
+        Those of the paper by name: `n_phi` (15), `n_psi` (1) basis functions of an individual;
+        `min_factors`, `max_factors` (1 to 3), `n_target_factors` (1) transformations multiplied in
+        one; `min_multiplicity`, `max_multiplicity` (2 to 5) variables in an argument;
+        `population_size` (30), `n_survivors` (10), `p_crossover`, `p_mutation` (1/4 each),
+        `n_mutated` (3); `sublibraries` (True), `cycle_full`, `cycle_polynomial`,
+        `cycle_trigonometric` (15, 25, 35), `late_after` (1500), `late_stage` (500),
+        `target_stage` (10); `epsilon` (1e-6), `relax_factor` (sqrt 10), `relax_interval` (1500);
+        `solver` (``"well_posed"``; ``"printed"`` is the paper's Algorithm 1 to the letter) with
+        `lam`, `rho`, `delta`, `max_iterations`.
 
     Attributes
     ----------
     equation_ : Equation
         The chosen law.
+    equations_ : EquationTable
+        The Pareto front as a table.
     front_ : list of FrontEntry
         The Pareto front of error against complexity, simplest first.
     status_ : str
-        Why the search ended: ``exact``, ``threshold``, ``max_generations``, ``max_time`` or
-        ``interrupted``.
+        Why the search ended: ``exact``, ``threshold``, ``max_generations``, ``max_evals``,
+        ``max_time``, ``stopped`` (by the callback) or ``interrupted``.
     best_index_ : int
         Where `equation_` is on the front.
     rounded_equation_ : Equation
         The chosen law with constants near simple numbers (0.49998) rounded (1/2), where the data
-        agree.
+        agree, and the others fitted again.
     level_ : str
         What the chosen law leaves: ``"rounding"`` (it is exact), ``"noise"``, ``"above"`` (it is an
         approximation) or ``"unknown"`` (too few rows to tell).
@@ -131,6 +160,9 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         Seconds of the search.
     history_ : list of gsr.search.Progress
         How the best error fell: one entry whenever it did, and the last.
+    models_ : dict
+        With several targets: a fitted GSRRegressor for each, by name. Of the attributes above
+        there are then only those of these.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -144,6 +176,15 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
     ln(y) = 0.5 ln(x1)
     """
 
+    def __new__(cls, *args: Any, **parameters: Any) -> GSRRegressor:
+        """Refuse parameters that do not exist, and suggest what may have been meant."""
+        known = cls._get_param_names()
+        for name in parameters:
+            if name not in known:
+                raise TypeError(_unknown_parameter(name, known))
+        made: GSRRegressor = super().__new__(cls)
+        return made
+
     def __init__(
         self,
         *,
@@ -151,107 +192,101 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         library: LibrarySpec | None = None,
         target_library: LibrarySpec | None = None,
         transform_target: bool | None = None,
-        solver: str | None = None,
+        allow: prior.Names | None = None,
+        forbid: prior.Names | None = None,
+        units: Mapping[str, Any] | None = None,
+        constants_with_units: bool = True,
+        required_terms: Sequence[Any] | None = None,
+        start: Any = None,
+        max_terms: int | None = None,
+        max_complexity: int | None = None,
+        constraints: Any = None,
+        division: bool | None = None,
+        differences: bool | None = None,
+        one: bool | None = None,
+        constants: bool | None = None,
+        depth: int | None = None,
+        guided: bool | None = None,
         max_time: float | None = 10.0,
+        max_evals: int | None = None,
         max_generations: int | None = None,
         max_rows: int = subset.MAX_ROWS,
         criterion: Criterion = "mdl",
         poles: selection.PolePolicy = "avoid",
+        validation_fraction: float | None = None,
+        missing: Missing = "raise",
         random_state: Any = None,
         n_jobs: int | None = -1,
         verbose: bool = False,
-        callback: Callable[[search.Progress], object] | None = None,
-        n_phi: int | None = None,
-        n_psi: int | None = None,
-        min_factors: int | None = None,
-        max_factors: int | None = None,
-        n_target_factors: int | None = None,
-        min_multiplicity: int | None = None,
-        max_multiplicity: int | None = None,
-        population_size: int | None = None,
-        n_survivors: int | None = None,
-        p_crossover: float | None = None,
-        p_mutation: float | None = None,
-        n_mutated: int | None = None,
-        guided: bool | None = None,
-        division: bool | None = None,
-        differences: bool | None = None,
-        unit: bool | None = None,
-        constants: bool | None = None,
-        depth: int | None = None,
-        sublibraries: bool | None = None,
-        cycle_full: int | None = None,
-        cycle_polynomial: int | None = None,
-        cycle_trigonometric: int | None = None,
-        late_after: int | None = None,
-        late_stage: int | None = None,
-        target_stage: int | None = None,
-        epsilon: float | None = None,
-        relax_factor: float | None = None,
-        relax_interval: int | None = None,
-        lam: float | None = None,
-        rho: float | None = None,
-        delta: float | None = None,
-        max_iterations: int | None = None,
+        warm_start: bool = False,
+        callback: Callback | None = None,
+        hyperparameters: Mapping[str, Any] | None = None,
     ) -> None:
         self.preset = preset
         self.library = library
         self.target_library = target_library
         self.transform_target = transform_target
-        self.solver = solver
+        self.allow = allow
+        self.forbid = forbid
+        self.units = units
+        self.constants_with_units = constants_with_units
+        self.required_terms = required_terms
+        self.start = start
+        self.max_terms = max_terms
+        self.max_complexity = max_complexity
+        self.constraints = constraints
+        self.division = division
+        self.differences = differences
+        self.one = one
+        self.constants = constants
+        self.depth = depth
+        self.guided = guided
         self.max_time = max_time
+        self.max_evals = max_evals
         self.max_generations = max_generations
         self.max_rows = max_rows
         self.criterion = criterion
         self.poles = poles
+        self.validation_fraction = validation_fraction
+        self.missing = missing
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.warm_start = warm_start
         self.callback = callback
-        self.n_phi = n_phi
-        self.n_psi = n_psi
-        self.min_factors = min_factors
-        self.max_factors = max_factors
-        self.n_target_factors = n_target_factors
-        self.min_multiplicity = min_multiplicity
-        self.max_multiplicity = max_multiplicity
-        self.population_size = population_size
-        self.n_survivors = n_survivors
-        self.p_crossover = p_crossover
-        self.p_mutation = p_mutation
-        self.n_mutated = n_mutated
-        self.guided = guided
-        self.division = division
-        self.differences = differences
-        self.unit = unit
-        self.constants = constants
-        self.depth = depth
-        self.sublibraries = sublibraries
-        self.cycle_full = cycle_full
-        self.cycle_polynomial = cycle_polynomial
-        self.cycle_trigonometric = cycle_trigonometric
-        self.late_after = late_after
-        self.late_stage = late_stage
-        self.target_stage = target_stage
-        self.epsilon = epsilon
-        self.relax_factor = relax_factor
-        self.relax_interval = relax_interval
-        self.lam = lam
-        self.rho = rho
-        self.delta = delta
-        self.max_iterations = max_iterations
+        self.hyperparameters = hyperparameters
+
+    def set_params(self, **parameters: Any) -> GSRRegressor:
+        """Set parameters, as in scikit-learn; a misspelt one is refused with a suggestion."""
+        known = self._get_param_names()
+        for name in parameters:
+            if name.partition("__")[0] not in known:
+                raise GSRError(_unknown_parameter(name, known))
+        super().set_params(**parameters)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.input_tags.allow_nan = self.missing == "drop"
+        return tags
 
     # ---- fitting -----------------------------------------------------------------------------
 
-    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> GSRRegressor:
+    def fit(
+        self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
+    ) -> GSRRegressor:
         """Search for laws.
 
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
             Features; column names of a data frame name the variables.
-        y : array of shape (n_samples,)
-            Target; the name of a series names it.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Target; the name of a series names it. For several targets laws are searched one after
+            the other, each with the full effort.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the rows in fit and choice; a row of weight 2 is the same as two copies.
 
         Returns
         -------
@@ -259,85 +294,209 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
             The estimator itself.
         """
         settings = self._settings()
-        table, target = self._validate(X, y)
-        library = resolve(self.library or DEFAULT_LIBRARY[self.preset])
-        validation.check_library(library, table, self._names, quiet=self.library is None)
-        target_library = self._target_library(library, target)
-
-        seen = subset.choose(table, target, self.max_rows, settings.seed)
-        data = Training(library, target_library, np.asfortranarray(table[seen]), target[seen])
-        everything = (
-            Training(library, target_library, table, target) if len(seen) < len(target) else None
-        )
-        evolution = _core.Evolution(data.X, data.y, library.table, target_library.table, settings)
-
-        def equation(law: Any) -> Equation:
-            return Equation.from_data(
-                library, target_library, law.psi, law.beta, law.phi, law.alpha, data.X, data.y,
-                feature_names=self._names, target_name=self._target_name,
-            )  # fmt: skip
-
+        everything = self._validate(X, y, sample_weight)
+        if everything.y.ndim == 2:
+            return self._fit_each(X, y, sample_weight)
+        self.__dict__.pop("models_", None)
+        known, held = row_sets.split(everything, self.validation_fraction, settings.seed)
+        problem = self._problem(known, settings)
+        evolution = self._evolution(problem)
         start = time.perf_counter()
         self.history_: list[search.Progress] = []
-        with self._reporter() as report:
+        with reporter(self.verbose, self.callback) as report:
             self.status_ = search.run(
                 evolution,
                 self.max_time,
                 search.recorded(report, self.history_),
-                lambda: str(equation(evolution.front()[-1])),
+                lambda: problem.current(evolution),
             )
         self.fit_time_ = time.perf_counter() - start
         self.n_generations_ = evolution.generation + 1
         self.n_evaluations_ = evolution.evaluations
         self.n_unconverged_ = evolution.n_unconverged
-
-        laws = [*evolution.front(), *evolution.runners_up()]
-        entries = selection.front(laws, equation, data, everything)
-        chosen = entries[selection.best(entries, len(data.y), self.criterion, self.poles)]
-        if everything is not None:
-            chosen = selection.finish(chosen, equation, everything)
-        self.front_, self.best_index_ = selection.pareto(entries, chosen)
-        self.equation_ = chosen.label()
+        self._conclude([*evolution.front(), *evolution.runners_up()], problem, held)
+        if self.warm_start:
+            self._running = (problem, evolution)
         return self
 
+    def _fit_each(self, X: Any, y: Any, sample_weight: Any) -> GSRRegressor:
+        """Fit a model of its own for each target."""
+        for name in ("front_", "best_index_", "equation_", "history_"):
+            self.__dict__.pop(name, None)
+        names = [str(name) for name in getattr(y, "columns", [])]
+        columns = y if names else np.asarray(y).T
+        names = names or [f"y{k + 1}" for k in range(len(columns))]
+        if len(set(names)) < len(names):
+            raise GSRError(f"names of the targets must differ, got {', '.join(names)}")
+        models: dict[str, GSRRegressor] = {}
+        previous = getattr(self, "models_", {})
+        for k, name in enumerate(names):
+            again = self.warm_start and name in previous
+            model = previous[name].set_params(**self.get_params()) if again else clone(self)
+            model._given_name = name
+            target = y.iloc[:, k].to_numpy() if hasattr(y, "iloc") else columns[k]
+            models[name] = model.fit(X, target, sample_weight)
+        self.models_ = models
+        self.fit_time_ = sum(model.fit_time_ for model in models.values())
+        return self
+
+    def _problem(self, known: Rows, settings: Any) -> Problem:
+        """Make the search's problem of the options and the rows."""
+        library = resolve(self.library or DEFAULT_LIBRARY[self.preset])
+        validation.check_library(library, known.X, self._names, quiet=self.library is None)
+        names = (self._names, self._target_name)
+        rules = prior.forbidden(self.allow, self.forbid, library, *names)
+        target_library = prior.without(
+            self._target_library(library, known.y), rules[self._target_name]
+        )
+        seen = known.take(subset.choose(known.X, known.y, self.max_rows, settings.seed))
+        data = Training(library, target_library, np.asfortranarray(seen.X), seen.y, seen.weights)
+        everything = (
+            Training(library, target_library, known.X, known.y, known.weights)
+            if len(seen) < len(known)
+            else None
+        )
+        problem = Problem(self.get_params(deep=False), data, everything, *names, settings)
+        problem.constraints = self._constraints(problem, rules)
+        if self.start is not None:
+            from gsr.written_formula import parse
+
+            problem.starts = parse(self.start, *names, library, target_library, data)
+        return problem
+
+    def _constraints(self, problem: Problem, rules: Mapping[str, set[str]]) -> Any:
+        """Return what is known before the search, for the core."""
+        data, names = problem.data, (self._names, self._target_name)
+        units, required = None, []
+        if self.units is not None:
+            from gsr.units import exponent_table
+
+            features, target, bases = exponent_table(self.units, *names)
+            if len(bases) > _core.MAX_UNITS:
+                raise GSRError(f"at most {_core.MAX_UNITS} base units can be used, got {bases}")
+            units = (features, target)
+        if self.required_terms is not None:
+            from gsr.written_formula import parse_terms
+
+            required = parse_terms(
+                self.required_terms, self._names, data.library, self._target_name
+            )
+        if self.constraints is not None:
+            from gsr.constraints import Checker
+
+            problem.checker = Checker(self.constraints, data.X, data.y, *names)
+        return prior.core_constraints(
+            rules,
+            data.library,
+            self._names,
+            units=units,
+            constants_with_units=self.constants_with_units,
+            required=required,
+            max_terms=self.max_terms,
+            max_complexity=self.max_complexity,
+            accept=problem.accept if problem.checker is not None else None,
+        )
+
+    def _evolution(self, problem: Problem) -> Any:
+        """Return the search: the last one if it goes on, else a new one."""
+        last = getattr(self, "_running", None) if self.warm_start else None
+        if last is not None and problem.is_same(last[0]):
+            # What the last run was asked with is what its laws were made with.
+            problem.adopt(last[0])
+            last[1].extend(self.max_generations or 0, self.max_evals or 0)
+            return last[1]
+        data = problem.data
+        try:
+            evolution = _core.Evolution(
+                data.X, data.y, data.library.table, data.target_library.table,
+                problem.settings, problem.constraints, data.weights,
+            )  # fmt: skip
+        except ValueError as error:
+            raise GSRError(str(error)) from error
+        for known in problem.starts:
+            if not evolution.start_from(known.psi, known.phi):
+                raise GSRError(
+                    "the formula to start from is undefined on the data, or breaks a constraint: "
+                    f"{self.start!r}"
+                )
+        if self.warm_start and hasattr(self, "front_"):
+            for entry in self.front_:
+                if entry.equation.library == data.library and (
+                    entry.equation.target_library == data.target_library
+                    and len(entry.equation.feature_names) == len(self._names)
+                ):
+                    evolution.start_from(list(entry.law.psi), list(entry.law.phi))
+        return evolution
+
+    def _conclude(self, laws: Sequence[Any], problem: Problem, held: Rows | None) -> None:
+        """Refine, compare and choose."""
+        entries = selection.front(laws, problem.equation, problem.data, problem.everything)
+        entries = problem.acceptable(entries)
+        if held is not None:
+            entries = [replace(e, held_out=_error(e.equation, held)) for e in entries]
+        n_rows = len(problem.data.y)
+        chosen = entries[selection.best(entries, n_rows, self.criterion, self.poles)]
+        if problem.everything is not None:
+            chosen = selection.finish(chosen, problem.equation, problem.everything)
+        front = selection.pareto(entries, chosen)[0]
+        self.front_ = selection.without_copies(front, chosen, problem.data.X)
+        self.best_index_ = self.front_.index(chosen)
+        self.equation_ = chosen.label()
+
+    # ---- checks ------------------------------------------------------------------------------
+
     def _settings(self) -> Any:
-        names = (*options.SEARCH_OPTIONS, *options.ADMM_OPTIONS)
-        chosen = {name: getattr(self, name) for name in names}
-        settings = options.make_settings(self.preset, self.solver, chosen)
-        options.check_option("max_time", self.max_time, options.Range(float, 0.0))
-        options.check_option("max_generations", self.max_generations, options.Range(int, 1))
+        encoding = {name: getattr(self, name) for name in options.ENCODING_OPTIONS}
+        settings = options.make_settings(self.preset, encoding, self.hyperparameters)
+        for name, allowed in validation.PARAMETERS.items():
+            options.check_option(name, getattr(self, name), allowed)
         options.check_required("max_rows", self.max_rows, options.Range(int, validation.MIN_ROWS))
         options.check_choice("poles", self.poles, selection.POLE_POLICIES)
+        options.check_choice("missing", self.missing, row_sets.MISSING)
         criteria.check(self.criterion)
-        options.check_option("n_jobs", self.n_jobs, options.Range(int, -1024))
         if self.n_jobs == 0:
             raise GSRError("n_jobs must be a number of threads, or -1 for all cores, got 0")
         if self.callback is not None and not callable(self.callback):
             raise GSRError(f"callback must be callable, got {self.callback!r}")
         settings.max_generations = self.max_generations or 0
+        settings.max_evaluations = self.max_evals or 0
         settings.seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         settings.n_threads = search.n_threads(self.n_jobs)
         return settings
 
-    def _validate(self, X: Any, y: Any) -> tuple[Array, Array]:
+    def _validate(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         table, target = validate_data(
-            self, X, y, dtype=np.float64, ensure_all_finite=False, y_numeric=True
-        )
+            self, X, y, dtype=np.float64, ensure_all_finite=False, y_numeric=True,
+            multi_output=True,
+        )  # fmt: skip
         target = validation.as_numbers(target)
-        named = getattr(self, "feature_names_in_", None)
-        self._names = [f"x{j + 1}" for j in range(table.shape[1])] if named is None else list(named)
-        self._target_name = str(getattr(y, "name", None) or "y")
-        while self._target_name in self._names:
-            self._target_name += "'"
+        if target.ndim == 2 and target.shape[1] == 1:
+            target = target[:, 0]
+        weights = validation.as_weights(sample_weight, table)
+        if target.ndim == 2:
+            return Rows(table, target)
+        self._name_variables(table.shape[1], y)
         in_x = [f"X, column {name}," for name in self._names]
         in_y = [f"y, the target {self._target_name},"]
-        validation.check_finite(table, in_x)
-        validation.check_finite(target[:, None], in_y)
-        validation.check_size(table)
-        validation.check_magnitude(table, in_x)
-        validation.check_magnitude(target[:, None], in_y)
-        validation.check_target(target, self._target_name)
-        return np.asfortranarray(table), target
+        rows = Rows(table, target, weights)
+        rows = row_sets.without_missing(rows, self.missing, self._names)
+        for values, names in ((rows.X, in_x), (rows.y[:, None], in_y)):
+            validation.check_finite(values, names)
+            validation.check_magnitude(values, names)
+        rows = row_sets.merged(rows)
+        validation.check_size(rows.X, self.validation_fraction)
+        validation.check_target(rows.y, self._target_name)
+        return replace(rows, X=np.asfortranarray(rows.X))
+
+    def _name_variables(self, n_features: int, y: Any) -> None:
+        named = getattr(self, "feature_names_in_", None)
+        self._names = [f"x{j + 1}" for j in range(n_features)] if named is None else list(named)
+        columns = [str(name) for name in getattr(y, "columns", [])]
+        given = self.__dict__.pop("_given_name", None) or getattr(y, "name", None)
+        self._target_name = str(given or (columns[0] if columns else "y"))
+        while self._target_name in self._names:
+            self._target_name += "'"
+        check_names(tuple(self._names), self._target_name, n_features)
 
     def _target_library(self, library: Library, target: Array) -> Library:
         if self.target_library is not None:
@@ -351,14 +510,16 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         quiet = self.target_library is None
         return validation.usable_target_library(chosen, target, self._target_name, quiet=quiet)
 
-    def _reporter(self) -> Any:
-        from gsr.progress import reporter
-
-        return reporter(self.verbose, self.callback)
+    def __getstate__(self) -> Any:
+        state = dict(super().__getstate__())
+        state.pop("_running", None)  # a search does not travel
+        return state
 
     # ---- using -------------------------------------------------------------------------------
 
-    def predict(self, X: npt.ArrayLike, index: int | None = None) -> Array:
+    def predict(
+        self, X: npt.ArrayLike, index: int | None = None, *, return_std: bool = False
+    ) -> Any:
         """Solve g(y) = f(x) for y.
 
         Rows without a solution are NaN and reported by a `PredictionWarning`.
@@ -369,15 +530,76 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
             Features.
         index : int, optional
             Row of `equations_`; the chosen law unless given.
+        return_std : bool
+            Also return the standard deviation of each prediction, that of the noise included.
 
         Returns
         -------
-        array of shape (n_samples,)
+        array of shape (n_samples,) or (n_samples, n_targets)
+            With `return_std` a pair of arrays.
         """
-        check_is_fitted(self, "equation_")
+        check_is_fitted(self)
+        if hasattr(self, "models_"):
+            found = [m.predict(X, index, return_std=return_std) for m in self.models_.values()]
+            if return_std:
+                return tuple(np.column_stack(part) for part in zip(*found, strict=True))
+            return np.column_stack(found)
+        table, complete = self._table(X)
+        values = np.full(len(table), np.nan)
+        entry = self._entry(index)
+        values[complete] = entry.equation.predict(table[complete])
+        if not return_std:
+            return values
+        from gsr.prediction_intervals import prediction_std
+
+        deviations = np.full(len(table), np.nan)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PredictionWarning)  # it has been told
+            deviations[complete] = prediction_std(entry, table[complete])
+        return values, deviations
+
+    def predict_interval(
+        self,
+        X: npt.ArrayLike,
+        level: float = 0.95,
+        index: int | None = None,
+        *,
+        kind: str = "prediction",
+    ) -> Array:
+        """Return intervals for y.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Features.
+        level : float
+            Probability, between 0 and 1, that an interval holds y, if the law is right.
+        index : int, optional
+            Row of `equations_`.
+        kind : {"prediction", "mean"}
+            For a new measurement, noise included, or for the law's value.
+
+        Returns
+        -------
+        array of shape (n_samples, 2)
+            Lower and upper ends.
+        """
+        from gsr.prediction_intervals import prediction_interval
+
+        entry = self._entry(index)
+        table, complete = self._table(X)
+        ends = np.full((len(table), 2), np.nan)
+        ends[complete] = prediction_interval(entry, table[complete], level, kind)
+        return ends
+
+    def _table(self, X: Any) -> tuple[Array, npt.NDArray[np.bool_]]:
+        """Return the checked features and which rows have no missing value."""
         table = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False)
-        validation.check_finite(table, [f"X, column {name}," for name in self._names])
-        return self._entry(index).equation.predict(table)
+        complete = np.ones(len(table), dtype=bool)
+        if self.missing == "drop":
+            complete = ~np.isnan(table).any(axis=1)
+        validation.check_finite(table[complete], [f"X, column {name}," for name in self._names])
+        return table, complete
 
     def score(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: Any = None) -> float:
         """Return the coefficient of determination R2 of the predictions.
@@ -386,7 +608,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         ----------
         X : array of shape (n_samples, n_features)
             Features.
-        y : array of shape (n_samples,)
+        y : array of shape (n_samples,) or (n_samples, n_targets)
             True targets.
         sample_weight : array of shape (n_samples,), optional
             Weights of the rows.
@@ -401,10 +623,85 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
             If the law has no solution for some rows; the message names the first.
         """
         prediction = self.predict(X)
-        missing = ~np.isfinite(prediction)
+        missing = ~np.isfinite(prediction).reshape(len(prediction), -1).all(axis=1)
         if missing.any():
             raise GSRError(
                 f"no score: {int(missing.sum())} of {len(prediction)} rows have no prediction, "
                 f"the first is row {int(np.argmax(missing))}"
             )
         return float(r2_score(y, prediction, sample_weight=sample_weight))
+
+
+@dataclass(eq=False)
+class Problem:
+    """What one search is about."""
+
+    parameters: Mapping[str, Any]
+    data: Training
+    everything: Training | None
+    names: Sequence[str]
+    target_name: str
+    settings: Any
+    constraints: Any = None
+    checker: Any = None
+    starts: Sequence[Any] = ()
+
+    def equation(self, law: Any) -> Equation:
+        """Make the equation of a law."""
+        data = self.data
+        return Equation.from_data(
+            data.library, data.target_library, law.psi, law.beta, law.phi, law.alpha,
+            data.X, data.y, feature_names=self.names, target_name=self.target_name,
+        )  # fmt: skip
+
+    def current(self, evolution: Any) -> str:
+        """Write the law that would be chosen now, roughly."""
+        law = current_law(evolution.front(), len(self.data.y))
+        return "" if law is None else str(self.equation(law))
+
+    def accept(self, law: Any) -> bool:
+        """Tell whether a law has the shape that is asked for."""
+        return self.checker is None or bool(self.checker.holds(self.equation(law)))
+
+    def acceptable(self, entries: list[selection.FrontEntry]) -> list[selection.FrontEntry]:
+        """Return the entries that still have that shape with their refined constants."""
+        if self.checker is None:
+            return entries
+        kept = [entry for entry in entries if self.checker.holds(entry.equation)]
+        if not kept:
+            raise GSRError("no law that satisfies the constraints was found; allow more time")
+        return kept
+
+    def is_same(self, other: Problem) -> bool:
+        """Tell whether a search for the other problem is one for this, too."""
+        return self._key() == other._key() and all(
+            np.array_equal(a, b) for a, b in zip(self._arrays(), other._arrays(), strict=True)
+        )
+
+    def _key(self) -> tuple[Any, ...]:
+        fixed = {k: v for k, v in self.parameters.items() if k not in OF_THE_RUN}
+        return fixed, self.names, self.target_name, self.data.weights is None
+
+    def _arrays(self) -> tuple[Array, Array, Array]:
+        weights = self.data.weights
+        return self.data.X, self.data.y, np.ones(0) if weights is None else weights
+
+    def adopt(self, other: Problem) -> None:
+        """Take over what the core of the other problem refers to."""
+        self.checker, self.constraints = other.checker, other.constraints
+
+
+def _error(equation: Equation, rows: Rows) -> float:
+    """Return the root mean square error of the predictions; infinite if one is missing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        residuals = rows.y - equation.predict(rows.X)
+    error = float(np.sqrt(np.average(residuals**2, weights=rows.weights)))
+    return error if np.isfinite(error) else float("inf")
+
+
+def _unknown_parameter(name: str, known: Sequence[str]) -> str:
+    hint = options.suggestion(name, known)
+    if not hint and name in options.HYPERPARAMETERS:
+        hint = f"; it is one of the hyperparameters: hyperparameters={{{name!r}: ...}}"
+    return f"GSRRegressor has no parameter {name!r}{hint}"

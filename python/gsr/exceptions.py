@@ -17,3 +17,7 @@ class DomainWarning(UserWarning):
 
 class InterruptedWarning(UserWarning):
     """The search was interrupted; what it had found so far is kept."""
+
+
+class MissingWarning(UserWarning):
+    """Rows with missing values were left out."""

@@ -7,7 +7,7 @@ preset's value.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from numbers import Integral, Real
@@ -91,7 +91,7 @@ SEARCH_OPTIONS: dict[str, Range | Choice] = {
     "guided": _FLAG,
     "division": _FLAG,
     "differences": _FLAG,
-    "unit": _FLAG,
+    "one": _FLAG,
     "constants": _FLAG,
     "depth": Range(int, 1, MAX_FACTORS),
     "epsilon": Range(float, 0.0),
@@ -106,6 +106,21 @@ ADMM_OPTIONS: dict[str, Range] = {
     "max_iterations": _COUNT,
 }
 SOLVERS = ("well_posed", "printed")
+#: Search options that are parameters of the estimator; the others are its `hyperparameters`.
+ENCODING_OPTIONS = (
+    "transform_target",
+    "guided",
+    "division",
+    "differences",
+    "one",
+    "constants",
+    "depth",
+)
+HYPERPARAMETERS = (
+    *(name for name in SEARCH_OPTIONS if name not in ENCODING_OPTIONS),
+    *ADMM_OPTIONS,
+    "solver",
+)
 
 #: What a preset changes from the core's defaults, which are the paper's hyper-parameters.
 PRESETS: dict[str, dict[str, Any]] = {
@@ -114,7 +129,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "guided": True,
         "division": True,
         "differences": True,
-        "unit": True,
+        "one": True,
         "constants": True,
         "depth": 3,
     },
@@ -133,20 +148,28 @@ def check_required(name: str, value: object, allowed: Range | Choice) -> None:
         raise GSRError(f"{name} must be {allowed}, got {value!r}")
 
 
+def suggestion(name: object, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown name: what may have been meant."""
+    near = get_close_matches(str(name), list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
 def check_choice(name: str, value: object, values: tuple[str, ...]) -> None:
     """Raise unless the value is one of the names; the message suggests the nearest."""
-    if value in values:
-        return
-    near = get_close_matches(str(value), values, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise GSRError(f"{name} must be {Choice(values)}, got {value!r}{hint}")
+    if value not in values:
+        hint = suggestion(value, values)
+        raise GSRError(f"{name} must be {Choice(values)}, got {value!r}{hint}")
 
 
-def make_settings(preset: str, solver: str | None, options: Mapping[str, Any]) -> Any:
+def make_settings(
+    preset: str, encoding: Mapping[str, Any], hyperparameters: Mapping[str, Any] | None = None
+) -> Any:
     """Return the core's settings for a preset with some options changed."""
     check_choice("preset", preset, tuple(PRESETS))
-    chosen = {**PRESETS[preset], **{k: v for k, v in options.items() if v is not None}}
-    solver = chosen.pop("solver", "well_posed") if solver is None else solver
+    given = _checked_names(hyperparameters)
+    changes = {k: v for k, v in {**encoding, **given}.items() if v is not None}
+    chosen = {**PRESETS[preset], **changes}
+    solver = chosen.pop("solver", "well_posed")
     check_choice("solver", solver, SOLVERS)
     settings = _core.Settings()
     settings.solver = getattr(_core.SolverKind, solver)
@@ -161,6 +184,18 @@ def make_settings(preset: str, solver: str | None, options: Mapping[str, Any]) -
     settings.admm = admm
     _check_together(settings)
     return settings
+
+
+def _checked_names(hyperparameters: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    if hyperparameters is None:
+        return {}
+    if not isinstance(hyperparameters, Mapping):
+        raise GSRError(f"hyperparameters must be a mapping, got {hyperparameters!r}")
+    for name in hyperparameters:
+        if name not in HYPERPARAMETERS:
+            hint = suggestion(name, HYPERPARAMETERS) or f"; there are {', '.join(HYPERPARAMETERS)}"
+            raise GSRError(f"hyperparameters has no {name!r}{hint}")
+    return hyperparameters
 
 
 def _check_together(s: Any) -> None:

@@ -158,7 +158,7 @@ class Presentation:
 
         Returns
         -------
-        matplotlib Axes, or Figure of a summary
+        matplotlib Figure, or Axes if `ax` was given
         """
         from gsr import plotting
 

@@ -1,81 +1,240 @@
-"""Progress of a search on the screen."""
+"""Progress of a search: on a terminal, in a notebook, in a batch log."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from html import escape
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
 
+from gsr._text import html
+from gsr.criteria import BITS_PER_NODE
 from gsr.search import Progress
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Report = Callable[[Progress], object]
 
+#: Seconds between two looks at the current law, which takes some ms to write, and at the rest.
+LAW_EVERY = 0.5
+TERMINAL_EVERY = 0.1
+NOTEBOOK_EVERY = 0.25
+BAR_WIDTH = 24
+
+
+class Judged(Protocol):
+    """What `current_law` asks of a law."""
+
+    @property
+    def complexity(self) -> int:
+        """Nodes of the expression."""
+
+    @property
+    def rmse(self) -> float:
+        """Error on the scale of y."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the residual is at rounding level."""
+
+
+def current_law(laws: Sequence[Any], n_rows: int) -> Any:
+    """Return the law of a front that is worth showing while the search goes on.
+
+    Parameters
+    ----------
+    laws : sequence
+        Laws with `rmse`, `complexity` and `exact`, such as those of the core's front.
+    n_rows : int
+        Rows that the search looks at.
+
+    Returns
+    -------
+    law or None
+        An exact one if there is any, and of these or of all that with the shortest description of
+        law and data, roughly; None if there are no laws.
+    """
+    return min(laws, key=lambda law: (not law.exact, _bits(law, n_rows)), default=None)
+
+
+def _bits(law: Judged, n_rows: int) -> float:
+    error = 0.0 if law.exact else n_rows * math.log2(max(law.rmse, 1e-300))
+    return error + BITS_PER_NODE * law.complexity
+
 
 @contextmanager
-def reporter(verbose: bool, callback: Report | None) -> Iterator[Report | None]:
-    """Give what the search is to call: the user's callback, the display, both or nothing."""
+def reporter(
+    verbose: bool, callback: Report | None, console: Console | None = None
+) -> Iterator[Report | None]:
+    """Give what the search is to call: the user's callback, the display, both or nothing.
+
+    Parameters
+    ----------
+    verbose : bool
+        Whether there is a display.
+    callback : callable, optional
+        The user's; what it returns is returned, so that it may end the search.
+    console : rich.console.Console, optional
+        Where the display is; standard error unless given.
+    """
     if not verbose:
         yield callback
         return
-    with _display() as show:
+    with _display(console) as show:
 
-        def report(progress: Progress) -> None:
+        def report(progress: Progress) -> object:
             show(progress)
-            if callback is not None:
-                callback(progress)
+            return callback(progress) if callback is not None else None
 
         yield report
 
 
 @contextmanager
-def _display() -> Iterator[Report]:
+def _display(console: Console | None) -> Iterator[Report]:
     from rich.console import Console
 
-    console = Console(stderr=True)
-    with _bar(console) if console.is_terminal or console.is_jupyter else _lines(console) as show:
+    console = console or Console(stderr=True)
+    if console.is_jupyter:
+        kind = _notebook()
+    elif console.is_terminal and not console.is_dumb_terminal:
+        kind = _block(console)
+    else:
+        kind = _lines(console)
+    with kind as show:
         yield show
 
 
+class _Pace:
+    """Lets a report through now and then, with the law, and always the one that ends a search."""
+
+    def __init__(self, every: float) -> None:
+        self.every = every
+        self.due = self.law_due = 0.0
+        self.law = ""
+        self.last: Progress | None = None
+
+    def lets(self, progress: Progress) -> bool:
+        self.last = progress
+        ended = progress.status != "running"
+        if progress.seconds < self.due and not ended:
+            return False
+        self.due = progress.seconds + self.every
+        if progress.seconds >= self.law_due or ended:
+            self.law_due = progress.seconds + LAW_EVERY
+            self.law = progress.law
+        return True
+
+    def summary(self) -> str:
+        """Return what is left to say at the end, in one line; the law is yet to be chosen."""
+        if self.last is None:
+            return "no search"
+        last, status = self.last, self.last.status
+        if status == "running":  # the last report came before the end
+            timed_out = last.max_time is not None and last.seconds >= last.max_time
+            status = "max_time" if timed_out else "ended"
+        return f"{status}: {last.seconds:.1f} s  {_counts(last)}"
+
+
+def _counts(progress: Progress) -> str:
+    return (
+        f"generation {progress.generation:,}  {progress.evaluations:,} evaluations  "
+        f"best rmse {progress.rmse:.3g}"
+    )
+
+
+def _times(progress: Progress) -> str:
+    if progress.max_time is None:
+        return f"{progress.seconds:.1f} s"
+    left = max(progress.max_time - progress.seconds, 0.0)
+    return f"{progress.seconds:.1f} s, {left:.1f} s left"
+
+
+# ---- batch logs --------------------------------------------------------------------------------
+
+
 @contextmanager
-def _lines(console: Any) -> Iterator[Report]:
+def _lines(console: Console) -> Iterator[Report]:
     """Write a line now and then: batch logs have no cursor to move."""
-    due = 0.0
+    pace = _Pace(1.0)
+
+    def say(line: str) -> None:
+        console.print(line.rstrip(), highlight=False, markup=False, soft_wrap=True)
 
     def show(progress: Progress) -> None:
-        nonlocal due
-        if progress.seconds < due and progress.status == "running":
-            return
-        due = max(1.0, 1.5 * progress.seconds)
-        console.print(
-            f"{progress.seconds:8.1f} s  generation {progress.generation}  "
-            f"rmse {progress.rmse:.3g}  {progress.status}",
-            highlight=False,
-        )
+        if pace.lets(progress):
+            pace.due = max(1.0, 1.5 * progress.seconds)  # a long search needs no long log
+            say(f"{progress.seconds:8.1f} s  {_counts(progress)}  {pace.law}")
 
     yield show
+    say(pace.summary())
+
+
+# ---- terminals ---------------------------------------------------------------------------------
 
 
 @contextmanager
-def _bar(console: Any) -> Iterator[Report]:
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
+def _block(console: Console) -> Iterator[Report]:
+    """Keep three lines up to date, and leave one."""
+    from rich.live import Live
 
-    columns: tuple[Any, ...] = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
-        TimeElapsedColumn(),
-        TextColumn("generation {task.fields[generation]}  rmse {task.fields[rmse]:.3g}"),
-    )
-    with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("searching", total=None, generation=0, rmse=float("inf"))
+    pace = _Pace(TERMINAL_EVERY)
+    with Live(console=console, auto_refresh=False, transient=True) as live:
 
         def show(progress: Progress) -> None:
-            bar.update(
-                task,
-                completed=progress.seconds,
-                total=progress.max_time,
-                generation=progress.generation,
-                rmse=progress.rmse,
-            )
+            if pace.lets(progress):
+                live.update(_drawn(progress, pace.law), refresh=True)
 
         yield show
+    console.print(_line(pace.summary()), no_wrap=True, overflow="ellipsis", crop=True)
+
+
+def _drawn(progress: Progress, law: str) -> Any:
+    from rich.console import Group
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+
+    bar = ProgressBar(progress.max_time, progress.seconds, width=BAR_WIDTH)
+    if progress.max_time is None:
+        bar = ProgressBar(None, width=BAR_WIDTH, animation_time=progress.seconds)
+    top = Table.grid(padding=(0, 1))
+    top.add_row("searching", bar, _line(_times(progress)))
+    return Group(top, _line(_counts(progress)), _line(law))
+
+
+def _line(text: str) -> Any:
+    """Return text as one line; nothing in it is markup."""
+    from rich.text import Text
+
+    return Text(text, no_wrap=True, overflow="ellipsis")
+
+
+# ---- notebooks ---------------------------------------------------------------------------------
+
+
+@contextmanager
+def _notebook() -> Iterator[Report]:
+    """Keep one output cell up to date, and leave one line in it; needs no widgets."""
+    shown: Any = import_module("IPython.display")
+    pace = _Pace(NOTEBOOK_EVERY)
+    cell = shown.display(shown.HTML(""), display_id=True)
+
+    def show(progress: Progress) -> None:
+        if pace.lets(progress):
+            cell.update(shown.HTML(_page(progress, pace.law)))
+
+    yield show
+    cell.update(shown.HTML(f"<div>{escape(pace.summary())}</div>"))
+
+
+def _page(progress: Progress, law: str) -> str:
+    bar = "<progress></progress>"
+    if progress.max_time is not None:
+        bar = f'<progress max="{progress.max_time:g}" value="{progress.seconds:.2f}"></progress>'
+    # A line of its own for a law that is not there yet: what stands below must not jump.
+    return (
+        f"<div>{bar} {_times(progress)}<br>{escape(_counts(progress))}"
+        f"<br>{html(law) or '&nbsp;'}</div>"
+    )

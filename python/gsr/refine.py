@@ -77,12 +77,14 @@ def linearise(law: LawLike, data: Training) -> Linearised:
 
     def blocks() -> Iterator[Array]:
         nonlocal n_rows
-        for X, y in data.blocks():
+        for X, y, weigh in data.blocks():
             solution = scale.solve(X, y)
             solved = np.isfinite(solution)
             n_rows += int(solved.sum())
-            slopes = scale.jacobian(X[solved], solution[solved])
-            yield np.column_stack([slopes, (y - solution)[solved]])
+            rows = np.zeros((len(y), len(constants(law)) + 1))
+            rows[solved, :-1] = scale.jacobian(X[solved], solution[solved])
+            rows[solved, -1] = (y - solution)[solved]
+            yield weigh(rows)
 
     r = triangle(blocks())
     return Linearised(np.where(np.isfinite(r), r, 0.0), n_rows)
@@ -92,8 +94,8 @@ def squared_error(law: LawLike, data: Training, solved: int) -> float:
     """Return the sum of squares on the scale of y; infinite with fewer than `solved` solutions."""
     scale = TargetScale(law, data)
     total, count = 0.0, 0
-    for X, y in data.blocks():
-        residual = y - scale.solve(X, y)
+    for X, y, weigh in data.blocks():
+        residual = weigh(y - scale.solve(X, y))
         fine = np.isfinite(residual)
         count += int(fine.sum())
         total += float((residual[fine] ** 2).sum())

@@ -55,7 +55,7 @@ def refit(law: LawLike, data: Training) -> FittedLaw:
 def confirm(law: FittedLaw, data: Training) -> FittedLaw:
     """Return the law with its error on the scale of y, exact only if it is so on these rows."""
     error = rmse(law, data)
-    exact = law.exact and error < EXACT_ON_TARGET * float(np.std(data.y))
+    exact = law.exact and error < EXACT_ON_TARGET * data.spread
     exact = exact and rounding_ratio(law, data) <= ROUNDINGS
     return FittedLaw.of(law, rmse=error, exact=exact)
 
@@ -65,8 +65,8 @@ def rounding_ratio(law: LawLike, data: Training) -> float:
     k, p = len(law.phi), len(law.psi)
     squares = np.zeros(1 + k + 2 * p + len(weights(law)))
     scale = TargetScale(law, data)
-    for X, y in data.blocks():
-        parts = _parts(scale, X, y)
+    for X, y, weigh in data.blocks():
+        parts = weigh(_parts(scale, X, y))
         with np.errstate(all="ignore"):
             squares += (parts**2).sum(axis=0)
     norms = np.sqrt(squares)
@@ -93,9 +93,9 @@ def _alone(law: LawLike, j: int) -> FittedLaw:
 
 def _columns(law: LawLike, data: Training) -> Iterator[Array]:
     """Yield [1, phi, psi] in blocks."""
-    for X, y in data.blocks():
+    for X, y, weigh in data.blocks():
         ones = np.ones((len(y), 1))
-        yield np.hstack([ones, data.features(law, X), data.targets(law, y)])
+        yield weigh(np.hstack([ones, data.features(law, X), data.targets(law, y)]))
 
 
 def _solve(r: Array, k: int) -> tuple[Array, Array]:
@@ -117,8 +117,8 @@ def _corrected(law: FittedLaw, data: Training, r: Array) -> FittedLaw:
     columns = np.hstack([r[:, 1 : 1 + k], -r[:, 2 + k :]])
     norms = _norms(columns)
     pulled = np.zeros(k + p)
-    for X, y in data.blocks():
-        phi, psi = data.features(law, X), data.targets(law, y)
+    for X, y, weigh in data.blocks():
+        phi, psi = weigh(data.features(law, X)), weigh(data.targets(law, y))
         pulled += np.hstack([phi, -psi[:, 1:]]).T @ (psi @ law.beta - phi @ law.alpha)
     inverse = np.linalg.pinv(columns / norms, rcond=1e-14)
     step = inverse @ (inverse.T @ (pulled / norms)) / norms
@@ -130,10 +130,10 @@ def _residual(law: LawLike, data: Training) -> float:
     """Return the norm of f(x) - g(y), relative to that of g(y)."""
     scale = TargetScale(law, data)
     left = size = 0.0
-    for X, y in data.blocks():
+    for X, y, weigh in data.blocks():
         target = scale.g(y)
-        left += float(((scale.f(X) - target) ** 2).sum())
-        size += float((target**2).sum())
+        left += float((weigh(scale.f(X) - target) ** 2).sum())
+        size += float((weigh(target) ** 2).sum())
     return math.sqrt(left / size) if size > 0 and math.isfinite(left) else math.inf
 
 

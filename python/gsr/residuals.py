@@ -40,14 +40,21 @@ def residual_level(law: LawLike, data: Training) -> Level:
     if law.exact:
         return "rounding"
     scale = target_scale.TargetScale(law, data)
-    prediction = np.concatenate([scale.solve(X, y) for X, y in data.blocks()])
+    prediction, residuals = (np.concatenate(parts) for parts in zip(*_solved(scale), strict=True))
     if not np.isfinite(prediction).all():
         return "above"
     n_constants = len(constants(law))
     if len(prediction) - n_constants < LEAST_ROWS:
         return "unknown"
-    chance = structure_probability(data.y - prediction, prediction, data.X, n_constants)
+    chance = structure_probability(residuals, prediction, data.X, n_constants)
     return "noise" if chance > FALSE_ALARM else "above"
+
+
+def _solved(scale: target_scale.TargetScale) -> Iterator[tuple[Array, Array]]:
+    """Yield predictions, and residuals of one variance, in blocks."""
+    for X, y, weigh in scale.data.blocks():
+        solution = scale.solve(X, y)
+        yield solution, weigh(y - solution)
 
 
 def leave_one_out(law: LawLike, data: Training) -> float:
@@ -56,11 +63,11 @@ def leave_one_out(law: LawLike, data: Training) -> float:
     scale = target_scale.TargetScale(law, data)
     inverse = np.linalg.pinv(around.jacobian, rcond=1e-12)
     square = 0.0
-    for X, y in data.blocks():
+    for X, y, weigh in data.blocks():
         solution = scale.solve(X, y)
-        slopes = scale.jacobian(X, solution) @ inverse
+        slopes = weigh(scale.jacobian(X, solution)) @ inverse
         leverage = np.minimum((slopes**2).sum(axis=1), 1.0 - 1e-9)
-        square += float((((y - solution) / (1.0 - leverage)) ** 2).sum())
+        square += float((weigh((y - solution) / (1.0 - leverage)) ** 2).sum())
     return math.sqrt(square / len(data.y)) if math.isfinite(square) else math.inf
 
 

@@ -167,7 +167,7 @@ class _Plan:
         not known better for it.
         """
         slopes = np.sqrt((self.around.jacobian**2).sum(axis=0) / max(self.n_rows, 1))
-        spread = float(np.std(self.data.y))
+        spread = self.data.spread
         return np.where(slopes > 0, spread / np.where(slopes > 0, slopes, 1.0), 0.0)
 
     def fitted(self, fixed: Mapping[int, Simple]) -> tuple[Array, float]:

@@ -21,6 +21,8 @@ from gsr.refine import refine
 from gsr.refit import confirm, refit
 from gsr.residuals import Level, leave_one_out, residual_level
 from gsr.rounding import Rounded, rounded
+from gsr.simplify import duplicates
+from gsr.transformation import Array
 from gsr.uncertainty import Uncertainty, uncertainty
 
 #: Nodes of y = c.
@@ -88,7 +90,8 @@ class FrontEntry:
         """
         if self.data is None:
             return "rounding" if self.exact else "unknown"
-        return residual_level(self.law, self.data)
+        with threadpool_limits(1):
+            return residual_level(self.law, self.data)
 
     @cached_property
     def poles(self) -> Poles:
@@ -147,6 +150,7 @@ class FrontEntry:
         made: dict[str, Any] = {"equation": self.equation, "level": self.level, "poles": self.poles}
         if self.data is not None:
             made |= {"uncertainty": self.uncertainty, "rounded": self.rounded}
+            made |= {"left_out": self.left_out}
             made |= {"rounded_equation": self.rounded_equation}
         law = FittedLaw.of(self.law)
         return {**self.__dict__, **made, "make": None, "data": None, "law": law}
@@ -284,8 +288,8 @@ def best(
     """
     if not entries:
         raise GSRError(
-            "no law with a finite error was found; add 'identity' to target_library or allow "
-            "more time"
+            "no law with a finite error was found; allow more time, add 'identity' to "
+            "target_library, or check that units and other constraints leave room for one"
         )
     exact = [i for i, entry in enumerate(entries) if entry.exact]
     if exact and not callable(criterion):
@@ -321,6 +325,12 @@ def pareto(entries: Sequence[FrontEntry], chosen: FrontEntry) -> tuple[list[Fron
         ):
             kept.append(entry)
     return kept, kept.index(chosen)
+
+
+def without_copies(entries: Sequence[FrontEntry], chosen: FrontEntry, X: Array) -> list[FrontEntry]:
+    """Leave out laws that are another one in other words; the chosen one stays."""
+    same = duplicates([entry.equation for entry in entries], X)
+    return [entry for k, entry in enumerate(entries) if k not in same or entry is chosen]
 
 
 def _error(entry: FrontEntry) -> float:

@@ -129,7 +129,7 @@ def _single(law: LawLike, data: Training) -> Any:
 def rmse(law: LawLike, data: Training) -> float:
     """Return the root mean square error on the scale of y; infinite if a row has no solution."""
     scale = TargetScale(law, data)
-    square = sum(float(((y - scale.solve(X, y)) ** 2).sum()) for X, y in data.blocks())
+    square = sum(float((weigh(y - scale.solve(X, y)) ** 2).sum()) for X, y, weigh in data.blocks())
     return math.sqrt(square / len(data.y)) if math.isfinite(square) else math.inf
 
 
@@ -145,9 +145,9 @@ def errors_on_one_side(law: LawLike, data: Training) -> tuple[float, float]:
     half = scale.entry.mirror / 2.0
     above = float(np.median(data.y)) > half
     nearest = confined = 0.0
-    for X, y in data.blocks():
+    for X, y, weigh in data.blocks():
         found = scale.solve(X, y)
-        nearest += float(((y - found) ** 2).sum())
+        nearest += float((weigh(y - found) ** 2).sum())
         one_side = np.where((found > half) == above, found, scale.entry.mirror - found)
-        confined += float(((y - one_side) ** 2).sum())
+        confined += float((weigh(y - one_side) ** 2).sum())
     return nearest, confined

@@ -1,9 +1,15 @@
-"""What the commands of the command line share: arguments, exit codes, the console."""
+"""What the commands of the command line share: arguments, exit codes, output."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import contextlib
+import csv
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Parsers = Any  # what argparse returns for sub-commands has no public type
-OK, FAILED, INTERRUPTED = 0, 2, 130
+OK, NO_LAW, FAILED, NOT_WRITTEN, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def at_least(kind: type[int] | type[float], low: int) -> Callable[[str], float]:
@@ -30,12 +36,48 @@ def at_least(kind: type[int] | type[float], low: int) -> Callable[[str], float]:
     return convert
 
 
+def between(low: float, high: float) -> Callable[[str], float]:
+    """Return a reader of numbers between two others."""
+
+    def convert(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = low
+        if not low < value < high:
+            told = f"must be a number between {low:g} and {high:g}, got {text!r}"
+            raise argparse.ArgumentTypeError(told)
+        return value
+
+    return convert
+
+
 def writable_file(text: str) -> Path:
     """Read the path of a file that can be made."""
     path = Path(text)
-    if path.is_dir() or not path.absolute().parent.is_dir():
+    folder = path.absolute().parent
+    if path.is_dir() or not folder.is_dir():
         raise argparse.ArgumentTypeError(f"cannot write {text!r}: no such folder, or a folder")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise argparse.ArgumentTypeError(f"cannot write {text!r}: no permission")
     return path
+
+
+def listed(text: str) -> list[str]:
+    """Read names separated by commas; one with a comma in it stands in double quotes."""
+    rows = list(csv.reader([text], skipinitialspace=True))
+    names = [name.strip() for name in (rows[0] if rows else [])]
+    if not names or not all(names):
+        raise argparse.ArgumentTypeError(f"must be names separated by commas, got {text!r}")
+    return names
+
+
+def paired(text: str) -> dict[str, str]:
+    """Read pairs such as ``x1=m,y=s``."""
+    pairs = [name.rpartition("=")[::2] for name in listed(text)]
+    if not all(name and value for name, value in pairs):
+        raise argparse.ArgumentTypeError(f"must be pairs such as x1=m,y=s, got {text!r}")
+    return {name.strip(): value.strip() for name, value in pairs}
 
 
 def console() -> Console:
@@ -43,3 +85,77 @@ def console() -> Console:
     from rich.console import Console
 
     return Console(highlight=False)
+
+
+def complain(message: str) -> None:
+    """Tell something on standard error; a closed one is no reason to stop."""
+    with contextlib.suppress(OSError, ValueError):
+        print(f"gsr: {message}", file=sys.stderr)
+
+
+def show(text: str) -> None:
+    """Print a result.
+
+    Raises
+    ------
+    WritingError
+        If standard output cannot take it; a pipe that nobody reads is no error.
+    """
+    from gsr.files import WritingError
+
+    try:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        silence()
+        raise WritingError(f"cannot write to standard output: {error.strerror}") from error
+    except UnicodeEncodeError:
+        sys.stdout.buffer.write((text + "\n").encode("utf-8"))
+
+
+def silence() -> None:
+    """Let nothing more be written to standard output, not even at exit."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextlib.contextmanager
+def terminated_like_interrupted() -> Iterator[None]:
+    """Let a SIGTERM end a search as Ctrl-C does, with its result kept."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Put off a first Ctrl-C or SIGTERM while results are made or written."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    waiting: list[int] = []
+
+    def put_off(number: int, _: Any) -> None:
+        waiting.append(number)
+        if len(waiting) > 1:
+            raise KeyboardInterrupt
+        complain("the search has ended and its results are being kept; once more to give them up")
+
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(each, put_off) for each in signals]
+    try:
+        yield
+    finally:
+        for each, handler in zip(signals, before, strict=True):
+            signal.signal(each, handler)

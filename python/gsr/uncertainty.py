@@ -114,7 +114,7 @@ def noise_level(squared_error: float, freedom: int, data: Training) -> float:
     """Return the standard deviation of the noise in y; no law is known better than to rounding."""
     if freedom < 1:
         return math.inf
-    size = math.sqrt(sum(float(y @ y) for _, y in data.blocks()) / len(data.y))
+    size = math.sqrt(sum(float(y @ y) for _, y, _ in data.blocks()) / len(data.y))
     return max(math.sqrt(squared_error / freedom), float(np.finfo(float).eps) * size)
 
 

@@ -12,12 +12,23 @@ import numpy.typing as npt
 from gsr import _core
 from gsr.exceptions import DomainWarning, GSRError
 from gsr.library import Library
+from gsr.options import Choice, Range
 
 Array = npt.NDArray[np.float64]
 
 MIN_ROWS = 5
 MAX_FEATURES = int(_core.ONE) - 1
 MAX_MAGNITUDE = 1e150
+#: What parameters of the estimator may be, unless they are None.
+PARAMETERS: dict[str, Range | Choice] = {
+    "max_time": Range(float, 0.0),
+    "max_evals": Range(int, 1),
+    "max_generations": Range(int, 1),
+    "max_terms": Range(int, 1),
+    "max_complexity": Range(int, 1),
+    "validation_fraction": Range(float, 1e-6, 0.95),
+    "n_jobs": Range(int, -1024),
+}
 
 
 def check_finite(values: Array, names: Sequence[str]) -> None:
@@ -40,6 +51,18 @@ def as_numbers(y: Any) -> Array:
         raise GSRError(f"the target must be numbers, got values such as {y[0]!r}") from error
 
 
+def as_weights(sample_weight: Any, X: Array) -> Array | None:
+    """Return the weights of the rows, or raise; None if there are none."""
+    if sample_weight is None:
+        return None
+    from sklearn.utils.validation import _check_sample_weight
+
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    if not (weights >= 0.0).all():
+        raise GSRError(f"sample_weight must not be negative, got {weights.min():g}")
+    return np.asarray(weights)
+
+
 def check_magnitude(values: Array, names: Sequence[str]) -> None:
     """Raise if squares of a column's values would over- or underflow; name the column."""
     for column, name in zip(values.T, names, strict=True):
@@ -48,11 +71,15 @@ def check_magnitude(values: Array, names: Sequence[str]) -> None:
             raise GSRError(f"{name} goes up to {largest:g}, too far to square: use other units")
 
 
-def check_size(X: Array) -> None:
+def check_size(X: Array, held_out: float | None = None) -> None:
     """Raise if there are too few rows or too many features for a search."""
     n_samples, n_features = X.shape
-    if n_samples < MIN_ROWS:
-        raise GSRError(f"a law needs at least {MIN_ROWS} rows, got n_samples={n_samples}")
+    left = n_samples - (max(1, round(held_out * n_samples)) if held_out is not None else 0)
+    if left < MIN_ROWS:
+        besides = f", of which {n_samples - left} are held out" if held_out is not None else ""
+        raise GSRError(
+            f"a law needs at least {MIN_ROWS} different rows, got n_samples={n_samples}{besides}"
+        )
     if n_features > MAX_FEATURES:
         raise GSRError(f"at most {MAX_FEATURES} features can be searched, got {n_features}")
 

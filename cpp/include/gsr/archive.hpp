@@ -1,6 +1,9 @@
 // The Pareto front of error (on the scale of y) against complexity.
 #pragma once
 
+#include <functional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "gsr/law.hpp"
@@ -12,6 +15,9 @@ class Archive {
   // With a number of rows, laws that are beaten by a little are kept apart: under noise the truth
   // is often among them, and what is chosen is decided when the search is over.
   explicit Archive(Index n_rows = 0) : n_rows_(static_cast<double>(n_rows)) {}
+
+  // Laws that `accept` turns down are never kept.
+  void ask(std::function<bool(const Law&)> accept) { accept_ = std::move(accept); }
 
   // Keeps the law unless one that is no more complex has no larger error. Of exact laws, whose
   // errors are rounding, the one of the shortest description stays.
@@ -29,8 +35,11 @@ class Archive {
   bool joins_runners_up(const Law& law) const;
   void keep_runner_up(const Law& law);
   double length(const Law& law) const;
+  bool accepts(const Law& law);
 
   double n_rows_;
+  std::function<bool(const Law&)> accept_;  // slow: asked once for each set of terms
+  std::set<std::pair<std::vector<Basis>, std::vector<Basis>>> refused_;
   std::vector<Law> front_;
   std::vector<Law> runners_up_;  // shortest rough description of law and data first
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gsr/composition.hpp"
+#include "gsr/constraints.hpp"
 #include "gsr/dataset.hpp"
 #include "gsr/evaluate.hpp"
 
@@ -41,7 +42,7 @@ class Candidates {
  public:
   // `features` are those worth combining, in the order of their promise.
   Candidates(const Dataset& data, const Table& table, const Settings& settings,
-             const std::vector<int>& features, const Reach& reach);
+             const Constraints& constraints, const std::vector<int>& features, const Reach& reach);
 
   // Terms of a sum, cheapest first, distinct as columns.
   const std::vector<Candidate>& terms() const { return terms_; }
@@ -70,6 +71,7 @@ class Candidates {
   void make_atoms(const std::vector<int>& features, const Reach& reach);
   void make_terms(std::size_t limit);
   void make_logarithms();
+  bool admits(const std::vector<composition::Tree>& factors) const;
   bool add_atom(const composition::Tree& tree, int cost, bool base);
   void add_powers();
   bool is_new(const double* values);
@@ -78,6 +80,7 @@ class Candidates {
   const Dataset& data_;
   const Table& table_;
   const Settings& settings_;
+  const Constraints& constraints_;
   Evaluator evaluator_;
   std::vector<Monomial> monomials_;
   std::vector<int> monomial_costs_;

@@ -15,10 +15,15 @@ namespace gsr {
 
 class Evolution {
  public:
-  enum class Status { running, exact, threshold, max_generations };
+  enum class Status { running, exact, threshold, max_generations, max_evals };
 
   explicit Evolution(Problem problem);
 
+  // A known law to start from: its constants are fitted, it is offered to the archive and joins the
+  // population. False if the data or the constraints do not allow it.
+  bool start_from(const std::vector<Basis>& psi, std::vector<Basis> phi);
+  // Limits from here on, of an evolution that goes on after it has ended; 0: none.
+  void extend(int generations, long evaluations);
   // Generations until the search is done or the time is used up.
   Status run(double seconds);
 
@@ -64,6 +69,8 @@ class Evolution {
   int next_birth_ = -1;  // -1: between generations
   int batch_ = 1;
   int exact_since_ = -1;
+  int max_generations_;
+  long max_evaluations_;
   long evaluations_ = 0;
   long bred_ = 0;  // of them by the genetic programming
   Status status_ = Status::running;

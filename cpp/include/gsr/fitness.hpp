@@ -2,11 +2,14 @@
 // constrained lasso picks a support, least squares refits it.
 #pragma once
 
+#include <functional>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "gsr/admm.hpp"
 #include "gsr/archive.hpp"
+#include "gsr/constraints.hpp"
 #include "gsr/evaluate.hpp"
 #include "gsr/lasso.hpp"
 #include "gsr/law.hpp"
@@ -23,6 +26,8 @@ struct Problem {
   Table table;
   Table target_table;
   Settings settings;
+  Constraints constraints = {};
+  Buffer row_weights = {};  // square roots of the rows' weights, whose mean is 1; empty: all 1
 };
 
 // Two sets of basis functions (paper, Section 3.3.2).
@@ -36,12 +41,19 @@ struct Individual {
 // data, constant, or equal up to a factor to one already in the set are refused.
 class BasisSet {
  public:
+  using Rule = std::function<bool(const Basis&)>;
+
   // The constant is refused unless `with_constant`: it is in every well-posed model anyway.
   BasisSet(const Dataset& data, const Table& table, int n_v, int capacity, bool with_constant,
            std::size_t max_bytes);
 
-  void clear() { size_ = 0; }
+  void clear() { size_ = n_fixed_; }
   bool add(const Basis& basis);
+  // What the rule does not hold for is refused, too.
+  void hold_to(Rule rule) { rule_ = std::move(rule); }
+  // The set holds this basis function from now on; false if it cannot.
+  bool fix(const Basis& basis);
+  int n_fixed() const { return n_fixed_; }
 
   int size() const { return size_; }
   int capacity() const { return capacity_; }
@@ -58,6 +70,8 @@ class BasisSet {
   int n_v_;
   int capacity_;
   bool with_constant_;
+  Rule rule_;
+  int n_fixed_ = 0;
   int size_ = 0;
   Columns values_;
   Buffer weights_;  // a fixed direction: equal columns have equal projections on it
@@ -93,13 +107,19 @@ class IndividualSolver {
   void settle_exact();
   double error_on_both_scales(const Law& law) const;
   double freedom() const;
-  void reduce();
-  void reduce_weighted();
+  void reduce(const Buffer& weights);
+  void push_columns(const Buffer& weights);
+  const double* weigh_column(const double* values, const Buffer& weights, Index to);
+  void drop_inadmissible();
+  bool removable(std::size_t position) const;
+  bool can_shrink() const;
+  bool admits_subset(const Law& law) const;
+  void fix_required();
   void order_by_cost();
   void take_all_columns();
   bool is_exact() const;
   void eliminate_while_exact();
-  std::size_t cheapest_to_remove();
+  std::size_t cheapest_to_remove();  // of those that may go
   void remove_from_subset(std::size_t position);
   void collect_path(const Archive& archive, std::vector<Law>& laws);
   std::vector<double> tolerances();
@@ -123,6 +143,7 @@ class IndividualSolver {
   bool has_law_ = false;
   long n_unconverged_ = 0;
   bool weighted_ = false;
+  bool constant_allowed_ = true;
   Columns weighted_columns_;
   Buffer ones_, prediction_;
   double lead_ = 1.0;  // what the law scored last was divided by

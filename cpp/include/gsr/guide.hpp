@@ -77,7 +77,8 @@ class Guide {
   };
 
   void choose_rows(Index n);
-  Columns constant_column() const;
+  // What every sum has: the constant and the required terms.
+  Columns free_columns() const;
   void rank_features();
   void make_goals();
   void weigh_goals();
@@ -94,6 +95,7 @@ class Guide {
   void plan_weighted();
   double build_pools();
   double scan_sums(Goal& goal);
+  double scan_units(Goal& goal);
   double scan_triples(bool monomials);
   double scan_separable_sums();
   double scan_separable_logarithms();
@@ -125,9 +127,13 @@ class Guide {
   void propose_product(LogGoal& goal, const ols::Choice& choice);
   // Exponents count as halves if they are this near, when there may be noise.
   static constexpr double kNoisyExponent = 0.12;
+  static constexpr double kExactExponent = 1e-6;
+  void propose_product_only(const LogTarget& target, const std::vector<Basis>& phi);
   bool propose_as_product(const Law& law, const Basis& plain, const Monomial& prefactor,
                           double tolerance);
   bool product_factors(const Law& law, double tolerance, Trees& factors) const;
+  bool admits_target(const Basis& psi) const;
+  bool may_carry_constant(const composition::Tree& tree) const;
   bool add_basis(const Trees& factors, std::vector<Basis>& out) const;
   Law fit_on_rows(const LogGoal& goal, const std::vector<Candidate>& chosen) const;
   Buffer monomial_values(const Monomial& monomial) const;

@@ -34,15 +34,17 @@ double normalise(Law& law, const Table& target_table);
 class TargetScale {
  public:
   // `strict`: a law that leaves open which of many solutions is meant has no error unless it is
-  // nearly exact.
-  TargetScale(const Dataset& y, const Table& table, bool strict = false);
+  // nearly exact. `row_weights` are square roots with a mean square of 1; empty: all rows alike.
+  TargetScale(const Dataset& y, const Table& table, bool strict = false, Buffer row_weights = {});
 
   double spread() const { return spread_; }  // standard deviation of y
+  double mean() const { return mean_; }
 
   // Size of what rounding does to psi(y): ||psi(y)|| + ||psi'(y) y||, in units of epsilon.
   double rounding_norm(const Basis& psi) { return info(psi).rounding_norm; }
 
-  // 1 / |psi'(y)|: by which a residual of psi becomes one of y, limited where psi is flat.
+  // 1 / |psi'(y)|: by which a residual of psi becomes one of y, limited where psi is flat; times
+  // the row's own weight.
   Buffer weights(const Basis& psi);
 
   // Whether y and its mirror image solve the law alike, and the data have both; ln|y| does not
@@ -80,9 +82,10 @@ class TargetScale {
   const Dataset& y_;
   const Table& table_;
   bool strict_;
+  Buffer row_weights_;
   std::map<Basis, Info> infos_;
   Buffer scratch_;
-  double spread_;
+  double mean_, spread_;
 };
 
 }  // namespace gsr

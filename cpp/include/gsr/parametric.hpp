@@ -3,6 +3,7 @@
 // columns of a pool; what is chosen is then refined.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "gsr/candidates.hpp"
@@ -17,7 +18,9 @@ class Parametric {
     int cycles;               // of oscillations over the range of a feature
     bool logarithms;          // functions as logarithms, for sums of logarithms
   };
-  Parametric(const Dataset& data, const Table& table, const Settings& settings,
+  // `usable`: monomials that may stand in arguments with a constant.
+  using Rule = std::function<bool(const composition::Tree&)>;
+  Parametric(const Dataset& data, const Table& table, const Rule& usable,
              const std::vector<int>& features, const Extent& extent);
 
   std::size_t size() const { return items_.size(); }

@@ -13,7 +13,8 @@ namespace gsr {
 
 class Refiner {
  public:
-  Refiner(const Dataset& x, const Table& table);
+  // `row_weights`: square roots; empty: all rows alike.
+  Refiner(const Dataset& x, const Table& table, Buffer row_weights = {});
 
   // Moves the weights of the basis functions (but those that are exactly 1) to a minimum of the
   // residual of `target` beside the constant; returns the share of the target's norm that is left.
@@ -26,9 +27,11 @@ class Refiner {
 
   double residual(const double* target, const std::vector<Basis>& bases);
   void fill_jacobian(const std::vector<Basis>& bases, const std::vector<Weight>& free);
+  void weigh(double* column) const;
   bool derivative(const Basis& basis, std::size_t place, double* out);
 
   const Dataset& x_;
+  Buffer row_weights_;
   Evaluator evaluator_;
   Orthogonalizer qr_;
   Columns columns_, jacobian_;

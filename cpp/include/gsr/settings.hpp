@@ -29,7 +29,7 @@ struct Settings {
   // Beyond the paper's encoding; each off is the paper's.
   bool division = false;     // 1/T, and quotients in products
   bool differences = false;  // minus signs in sums
-  bool unit = false;         // the number 1 as an operand
+  bool one = false;          // the number 1 as an operand
   bool constants = false;    // real constants inside arguments
   int depth = 1;             // transformations inside transformations
 
@@ -44,7 +44,8 @@ struct Settings {
   double epsilon = 1e-6;
   double relax_factor = 3.1622776601683795;
   int relax_interval = 1500;
-  int max_generations = 0;  // 0: no limit
+  int max_generations = 0;   // 0: no limit
+  long max_evaluations = 0;  // likewise
 
   // Sublibrary cycles, in generations: L_x, L_poly, L_trig for x; L_poly, L_y for y. The paper
   // prints a cycle of 70 for stages of 15, 25 and 35, which make 75.

@@ -1,0 +1,270 @@
+"""How the languages write numbers, calls, quotients and choices."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from gsr._export_names import C_WORDS, PYTHON_WORDS
+from gsr.exceptions import GSRError
+
+ATOM, PRODUCT, SUM = range(3)
+LARGEST_POWER = 4
+
+
+class Expression(NamedTuple):
+    """Source text, and how strongly it holds together."""
+
+    text: str
+    level: int = ATOM
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it is a variable or a number, which may be written twice."""
+        return self.text.replace(".", "").replace("_", "").isalnum()
+
+    def within(self, level: int) -> str:
+        """Return the text, in brackets if it holds together less than the level."""
+        return self.text if self.level <= level else f"({self.text})"
+
+
+_SAME = ["sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "sqrt", "floor", "ceil"]
+_ARCS = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
+_ARCS |= {f"{name}h": f"{arc}h" for name, arc in _ARCS.items()}
+
+
+def _prefixed(prefix: str, changed: Mapping[str, str]) -> dict[str, str]:
+    return {
+        **{f: f"{prefix}.{f}" for f in _SAME},
+        **{k: f"{prefix}.{v}" for k, v in changed.items()},
+    }
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The syntax of a language.
+
+    Parameters
+    ----------
+    language : str
+        As the user names it.
+    functions : mapping
+        Names in C to names here; what is missing the language does not have.
+    scalar : bool
+        Whether the function takes numbers rather than arrays.
+    words : frozenset
+        That are no names for variables.
+    comment, infinity, nan : str
+        How these are written.
+    """
+
+    language: str
+    functions: Mapping[str, str]
+    scalar: bool
+    words: frozenset[str] = PYTHON_WORDS
+    comment: str = "#"
+    infinity: str = "math.inf"
+    nan: str = "math.nan"
+
+    @property
+    def is_c(self) -> bool:
+        """Whether the source is C."""
+        return self.language == "c"
+
+    def number(self, value: float) -> Expression:
+        """Write a number, with all its digits."""
+        if math.isnan(value):
+            return Expression(self.nan)
+        if math.isinf(value):
+            return Expression(self.infinity) if value > 0 else Expression(f"-{self.infinity}", SUM)
+        return Expression(repr(float(value)), SUM if math.copysign(1.0, value) < 0 else ATOM)
+
+    def call(self, name: str, *arguments: Expression) -> Expression:
+        """Write a function of C's library."""
+        if name not in self.functions:
+            raise GSRError(f"{self.language} has no function {name!r}, which the law needs")
+        listed = ", ".join(argument.text for argument in arguments)
+        pattern = self.functions[name]
+        return Expression(pattern.format(listed) if "{}" in pattern else f"{pattern}({listed})")
+
+    def divide(self, a: Expression, b: Expression) -> Expression:
+        """Write a quotient; by 0 it is infinite, or NaN."""
+        if self.language == "python":
+            return self.call("divide", a, b)
+        return Expression(f"{a.within(PRODUCT)} / {b.within(ATOM)}", PRODUCT)
+
+    def multiply(self, factors: Sequence[Expression]) -> Expression:
+        """Write a product."""
+        if len(factors) == 1:
+            return factors[0]
+        return Expression(" * ".join(f.within(PRODUCT) for f in factors) or "1.0", PRODUCT)
+
+    def add(self, terms: Sequence[tuple[float, Expression | None]]) -> Expression:
+        """Write a sum of multiples; None is the number 1."""
+        text = ""
+        for c, term in terms:
+            size = abs(c) if text else c
+            if term is None:
+                part = self.number(size)
+            elif abs(c) == 1.0:
+                # A product may begin with a minus, a sum must not.
+                negative = size < 0.0
+                part = Expression(f"-{term.within(ATOM)}", SUM) if negative else term
+            else:
+                part = Expression(f"{self.number(size).text} * {term.within(PRODUCT)}", PRODUCT)
+            if not text:
+                text = part.text
+            else:
+                text += f" {'-' if c < 0 else '+'} {part.within(PRODUCT)}"
+        lone = len(terms) == 1 and terms[0][0] == 1.0 and terms[0][1] is not None
+        return terms[0][1] if lone and terms[0][1] else Expression(text or "0.0", SUM)
+
+    def negative(self, a: Expression) -> Expression:
+        """Write the opposite."""
+        return Expression(f"-{a.within(ATOM)}", SUM)
+
+    def power(self, a: Expression, q: float) -> Expression:
+        """Write a power; small whole ones as products."""
+        if q < 0:
+            return self.divide(self.number(1.0), self.power(a, -q))
+        if q == 0.5:
+            return self.call("sqrt", a)
+        if float(q).is_integer() and 1 <= q <= LARGEST_POWER and (a.is_name or q == 1):
+            return self.multiply([a] * int(q))
+        return self.call("pow", a, self.number(q))
+
+    def where(self, condition: str, a: Expression, b: Expression) -> Expression:
+        """Write a choice."""
+        if self.is_c:
+            return Expression(f"{condition} ? {a.within(ATOM)} : {b.within(ATOM)}", SUM)
+        if self.scalar:
+            return Expression(f"{a.within(ATOM)} if {condition} else {b.within(ATOM)}", SUM)
+        return Expression(f"{self.functions['where']}({condition}, {a.text}, {b.text})")
+
+    def all_of(self, *conditions: str) -> str:
+        """Write that all conditions hold."""
+        sign = "&&" if self.is_c else "and" if self.scalar else "&"
+        return f" {sign} ".join(map(_bracketed, conditions))
+
+    def any_of(self, *conditions: str) -> str:
+        """Write that one of the conditions holds."""
+        sign = "||" if self.is_c else "or" if self.scalar else "|"
+        return f" {sign} ".join(map(_bracketed, conditions))
+
+    # ---- forms that come as text -------------------------------------------------------------
+
+    def template(self, code: str, argument: Expression) -> Expression:
+        """Write a transformation of the library's table, whose code is C."""
+        return self._parsed(ast.parse(code.replace("{}", "t"), mode="eval").body, argument)
+
+    def _parsed(self, node: ast.expr, t: Expression) -> Expression:
+        if isinstance(node, ast.Name):
+            return t
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+            return self.number(float(node.value))
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return self.negative(self._parsed(node.operand, t))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            return self.call(node.func.id, *(self._parsed(a, t) for a in node.args))
+        if isinstance(node, ast.BinOp):
+            a, b = self._parsed(node.left, t), self._parsed(node.right, t)
+            if isinstance(node.op, ast.Mult):
+                return self.multiply([a, b])
+            if isinstance(node.op, ast.Div):
+                return self.divide(a, b)
+            if isinstance(node.op, ast.Add | ast.Sub):
+                return self.add([(1.0, a), (1.0 if isinstance(node.op, ast.Add) else -1.0, b)])
+        raise GSRError(f"cannot write {ast.unparse(node)!r} in {self.language}")
+
+    def symbolic(self, form: Any, t: Expression) -> Expression:
+        """Write a SymPy expression of one symbol, which becomes t."""
+        import sympy
+
+        if form.is_Symbol:
+            return t
+        if form.is_number:
+            return self.number(float(form))
+        if form.is_Add:
+            split = [argument.as_coeff_Mul() for argument in form.args]
+            return self.add(
+                [(float(c), None if rest == 1 else self.symbolic(rest, t)) for c, rest in split]
+            )
+        if form.is_Mul:
+            above, below = sympy.fraction(form, exact=True)
+            if below != 1:
+                return self.divide(self.symbolic(above, t), self.symbolic(below, t))
+            c, rest = form.as_coeff_Mul()
+            if c != 1:
+                return self.add([(float(c), self.symbolic(rest, t))])
+            return self.multiply([self.symbolic(argument, t) for argument in form.args])
+        if form.is_Pow and form.exp.is_number:
+            return self.power(self.symbolic(form.base, t), float(form.exp))
+        return self._symbolic_function(form, t)
+
+    def _symbolic_function(self, form: Any, t: Expression) -> Expression:
+        names = {"Abs": "fabs", "ceiling": "ceil", "Pow": "pow"}
+        kind = type(form).__name__
+        if kind == "Piecewise":
+            choices = [(self.symbolic(value, t), condition) for value, condition in form.args]
+            found = self.number(math.nan)
+            for value, condition in reversed(choices):
+                found = value if condition == True else self.where(  # noqa: E712
+                    self._condition(condition, t), value, found
+                )  # fmt: skip
+            return found
+        if kind in ("Max", "Min"):
+            sign = ">" if kind == "Max" else "<"
+            first, *others = (self.symbolic(argument, t) for argument in form.args)
+            for other in others:
+                condition = f"{first.within(ATOM)} {sign} {other.within(ATOM)}"
+                first = self.where(condition, first, other)
+            return first
+        arguments = [self.symbolic(argument, t) for argument in form.args]
+        return self.call(names.get(kind, kind), *arguments)
+
+    def _condition(self, condition: Any, t: Expression) -> str:
+        signs = {"StrictLessThan": "<", "LessThan": "<=", "StrictGreaterThan": ">",
+                 "GreaterThan": ">=", "Equality": "==", "Unequality": "!="}  # fmt: skip
+        kind = type(condition).__name__
+        if kind in ("And", "Or"):
+            parts = [self._condition(part, t) for part in condition.args]
+            return self.all_of(*parts) if kind == "And" else self.any_of(*parts)
+        if kind not in signs:
+            raise GSRError(f"cannot write the condition {condition} in {self.language}")
+        left, right = (self.symbolic(side, t).within(ATOM) for side in condition.args)
+        return f"{left} {signs[kind]} {right}"
+
+
+def _bracketed(condition: str) -> str:
+    return f"({condition})" if " " in condition else condition
+
+
+_ARRAYS = {"where": "where", "isfinite": "isfinite", "sign": "sign", "fabs": "abs"}
+_ONES_OWN = {f: f for f in _ARCS}
+_C = {f: f for f in [*_SAME, *_ARCS, "fabs", "pow", "erf", "isfinite"]}
+LANGUAGES = ("python", "numpy", "c", "torch", "jax")
+
+
+def dialect(language: str, prefix: str) -> Dialect:
+    """Return the syntax of a language; helpers of the source have names with the prefix."""
+    if language not in LANGUAGES:
+        raise GSRError(f"language must be one of {', '.join(LANGUAGES)}, got {language!r}")
+    if language == "c":
+        functions = {**_C, "sign": f"{prefix}sign"}
+        return Dialect("c", functions, True, C_WORDS | set(_C), "//", "INFINITY", "NAN")
+    if language == "python":
+        # Where C gives NaN or infinity, Python's math raises.
+        raising = {f: f"{prefix}safe(math.{f}, {{}})" for f in [*_SAME, *_ARCS, "erf"]}
+        helpers = {f: f"{prefix}{f}" for f in ("divide", "log", "pow", "sign")}
+        functions = {**raising, **helpers, "fabs": "abs", "isfinite": "math.isfinite"}
+        return Dialect("python", functions, True)
+    module = {"numpy": "np", "torch": "torch", "jax": "jnp"}[language]
+    arcs = _ONES_OWN if language == "torch" else _ARCS
+    pow_ = "pow" if language == "torch" else "power"
+    functions = _prefixed(module, {**_ARRAYS, **arcs, "pow": pow_})
+    if language != "numpy":
+        functions["erf"] = "torch.erf" if language == "torch" else "jax.scipy.special.erf"
+    return Dialect(language, functions, False, infinity=f"{module}.inf", nan=f"{module}.nan")

@@ -1,0 +1,155 @@
+"""Proofs by interval arithmetic that a law keeps a constraint in the whole box of the data."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from gsr._guards import GuardedLaw
+from gsr._intervals import Interval
+from gsr._jets import JetWalk, usable
+from gsr.equation import Equation
+from gsr.poles import poles
+from gsr.transformation import Array
+
+if TYPE_CHECKING:
+    from gsr.constraints import Constraint
+
+#: Boxes looked at before a constraint is left open, and at a time.
+BUDGET = 4000
+BATCH = 256
+POLE_BUDGET = 2000
+ROUNDING = 1e-9
+#: Below this exp is 0.
+LOG_OF_NOTHING = -700.0
+#: The sign of dy/df where it is the same for all y.
+RISING = {"identity": 1, "sqrt": 1, "cube": 1, "exp": 1, "tanh": 1, "inverse": -1, "exp_neg": -1}
+#: Here it is that of y.
+LIKE_Y = ("ln", "square")
+
+
+class Verdict(NamedTuple):
+    """True if it is proved, False if it is refuted (at a point), None if it is open."""
+
+    holds: bool | None
+    where: Array | None = None
+
+
+PROVED, OPEN = Verdict(True), Verdict(None)
+
+
+class Prover:
+    """Proves constraints for one law.
+
+    Parameters
+    ----------
+    equation : Equation
+        The law.
+    X : array of shape (N, d)
+        Training features.
+    """
+
+    def __init__(self, equation: Equation, X: Array) -> None:
+        self.equation, self.X = equation, X
+        self.law = cast(Any, equation)  # it has what a law has, but for its error
+        read = GuardedLaw(self.law, equation.library, equation.target_library)
+        self.target = read.target
+        self.used = [v - 1 for v in read.variables]
+
+    def look_at(self, constraint: Constraint) -> Verdict:
+        """Return whether the constraint holds everywhere in the box, up to rounding."""
+        j, kind = constraint.feature, constraint.kind
+        if j is not None and j not in self.used:
+            return PROVED if self._defined else OPEN
+        if not self.target or not self._defined or not usable(self.law, self.equation.library):
+            return OPEN
+        if j is None:
+            return self._sign(kind)
+        if kind in ("convex", "concave"):
+            sign = 1 if kind == "convex" else -1
+            return self._one_sided(j, 2, sign) if self.target == "identity" else OPEN
+        rising = RISING.get(self.target, self._sign_of_y if self.target in LIKE_Y else 0)
+        return self._one_sided(j, 1, rising if kind == "increasing" else -rising)
+
+    @cached_property
+    def _defined(self) -> bool:
+        tables = self.equation.library, self.equation.target_library
+        return poles(self.law, *tables, self.X, POLE_BUDGET).verdict == "safe"
+
+    @cached_property
+    def _sign_of_y(self) -> int:
+        """The sign of every y that is predicted, 0 if it is not fixed."""
+        branches = self.equation.inversion.branches
+        if branches.home is not None:
+            return 1 if branches.home[0] >= 0 else -1 if branches.home[1] <= 0 else 0
+        if branches.sign is None or branches.sign.library not in (None, self.equation.library):
+            return 0
+        walk = JetWalk(self.equation.library, *self._box, 0)
+        sign = branches.sign.constant
+        for argument in branches.sign.arguments:
+            values = walk.argument(argument).value
+            sign *= 0 if values.has_zero[0] else int(np.sign(values.low[0]))
+        return sign
+
+    @property
+    def _box(self) -> tuple[Array, Array]:
+        return self.X.min(axis=0)[None], self.X.max(axis=0)[None]
+
+    def _sign(self, kind: str) -> Verdict:
+        wanted = 1 if kind in ("positive", "nonnegative") else -1
+        strict = kind in ("positive", "negative")
+        if self.target in ("identity", "inverse", "cube"):
+            return self._one_sided(0, 0, wanted, strict)
+        if self.target not in LIKE_Y or self._sign_of_y != wanted:
+            return OPEN
+        # y = 0 is possible for y^2, and where a logarithm goes to minus infinity.
+        least = self._derivative(*self._box, 0, 0, 1).low[0]
+        apart = least > 0 if self.target == "square" else least > LOG_OF_NOTHING
+        return PROVED if apart or not strict else OPEN
+
+    def _one_sided(self, feature: int, order: int, sign: int, strict: bool = False) -> Verdict:
+        """Look for the sign of a derivative in all boxes; those that leave it open are split."""
+        if sign == 0:
+            return OPEN
+        (low, high), budget = self._box, BUDGET
+        slack = 0.0 if strict else ROUNDING * self._size(feature, order)
+        while len(low) and budget > 0:
+            budget -= len(low)
+            found = self._derivative(low, high, feature, order, sign)
+            wrong = found.high < -slack
+            if wrong.any():
+                at = int(np.argmax(wrong))
+                return Verdict(False, (low[at] + high[at]) / 2)
+            open_ = ~(found.low > 0 if strict else found.low >= -slack)
+            if open_.sum() > BATCH:
+                return OPEN
+            low, high = self._split(low[open_], high[open_])
+        return OPEN if len(low) else PROVED
+
+    def _size(self, feature: int, order: int) -> float:
+        """Return the size that a derivative would have if y changed once over the box."""
+        values = self._derivative(*self._box, feature, 0, 1).size[0]
+        width = float(np.ptp(self.X[:, feature])) or 1.0
+        size = float(values) / width**order
+        return size if np.isfinite(size) else 0.0
+
+    def _derivative(self, low: Array, high: Array, feature: int, order: int, sign: int) -> Interval:
+        with np.errstate(all="ignore"):
+            jet = JetWalk(self.equation.library, low, high, feature).law(self.law)
+        found = jet[order]
+        return found if sign > 0 else Interval(-found.high, -found.low)
+
+    def _split(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """Halve each box where it is widest, among the features that the law uses."""
+        if not len(low) or not self.used:
+            return low, high
+        width = np.zeros(low.shape[1])
+        width[self.used] = np.ptp(self.X, axis=0)[self.used]
+        relative = np.where(width > 0, (high - low) / np.where(width > 0, width, 1.0), -1.0)
+        rows, widest = np.arange(len(low)), relative.argmax(axis=1)
+        middle = (low[rows, widest] + high[rows, widest]) / 2
+        upper, lower = high.copy(), low.copy()
+        upper[rows, widest] = lower[rows, widest] = middle
+        return np.vstack([low, lower]), np.vstack([upper, high])

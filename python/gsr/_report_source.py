@@ -1,0 +1,263 @@
+"""What a report is made of: a run folder, or a fitted model in memory."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gsr.exceptions import GSRError
+from gsr.search import Progress
+from gsr.selection import FrontEntry
+from gsr.transformation import Array
+
+#: Rows of a model in memory that are drawn.
+MOST_ROWS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A target with its fitted model.
+
+    Parameters
+    ----------
+    name : str
+        Of the target.
+    model : GSRRegressor
+        Fitted to it.
+    X, y : array, optional
+        Rows to draw.
+    history : sequence of Progress
+        How the best error fell.
+    """
+
+    name: str
+    model: Any
+    X: Array | None
+    y: Array | None
+    history: Sequence[Progress]
+
+    @property
+    def entry(self) -> FrontEntry:
+        """The chosen law."""
+        chosen: FrontEntry = self.model.front_[self.model.best_index_]
+        return chosen
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """What is known of a run.
+
+    Parameters
+    ----------
+    targets : sequence of Target
+        Empty if there is no model yet.
+    columns : dict
+        Names of the columns to their values in the rows that are kept.
+    result : dict
+        What the run wrote about itself.
+    history : sequence of Progress
+        How the best error fell, if there is no model.
+    config : str, optional
+        The text of the configuration that reproduces the run.
+    run : Path, optional
+        The folder.
+    missing : sequence of str
+        What is not there, in plain words.
+    """
+
+    targets: Sequence[Target]
+    columns: Mapping[str, Array] = field(default_factory=dict)
+    result: Mapping[str, Any] = field(default_factory=dict)
+    history: Sequence[Progress] = ()
+    config: str | None = None
+    run: Path | None = None
+    missing: Sequence[str] = ()
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the run; those kept if it does not say."""
+        told = self.result.get("rows")
+        if isinstance(told, int):
+            return told
+        return max((len(values) for values in self.columns.values()), default=0)
+
+    @property
+    def model(self) -> Any:
+        """A model that has the settings of all."""
+        return self.targets[0].model if self.targets else None
+
+
+def source(run_or_model: Any) -> Source:
+    """Return what a report needs from a fitted model, or from a run folder."""
+    if isinstance(run_or_model, str | PathLike):
+        return read(run_or_model)
+    if not hasattr(run_or_model, "get_params"):
+        raise GSRError(
+            "a report is made of a run folder or a fitted GSRRegressor, got a "
+            f"{type(run_or_model).__name__}"
+        )
+    return of_model(run_or_model)
+
+
+def of_model(model: Any) -> Source:
+    """Return what a fitted model in memory knows."""
+    from sklearn.utils.validation import check_is_fitted
+
+    check_is_fitted(model)
+    targets = [_target(name, each) for name, each in _models(model).items()]
+    columns: dict[str, Array] = {}
+    for target in targets:
+        data = target.entry.data
+        if data is not None:
+            columns |= dict(zip(target.entry.equation.feature_names, data.X.T, strict=True))
+            columns[target.name] = data.y
+    gone = any(target.X is None for target in targets)
+    missing = ["The model was loaded without its training rows: they are not drawn."] * gone
+    return Source(targets, columns, missing=missing)
+
+
+def _models(model: Any) -> dict[str, Any]:
+    several: Mapping[str, Any] | None = getattr(model, "models_", None)
+    return dict(several) if several else {model.equation_.target_name: model}
+
+
+def _target(name: str, model: Any) -> Target:
+    data = model.front_[model.best_index_].data
+    history = list(getattr(model, "history_", None) or ())
+    if data is None:
+        return Target(name, model, None, None, history)
+    rows = np.arange(len(data.y))
+    if len(rows) > MOST_ROWS:
+        rows = np.sort(np.random.default_rng(0).choice(rows, MOST_ROWS, replace=False))
+    return Target(name, model, np.asarray(data.X[rows]), np.asarray(data.y[rows]), history)
+
+
+# ---- run folders -------------------------------------------------------------------------------
+
+
+def read(run: str | PathLike[str]) -> Source:
+    """Return what is in a run folder; what is missing is told, not raised.
+
+    Parameters
+    ----------
+    run : str or path
+        A folder that ``gsr fit -o`` has written, complete or not.
+
+    Returns
+    -------
+    Source
+
+    Raises
+    ------
+    GSRError
+        If there is no such folder, or nothing of a run in it.
+    """
+    folder = Path(fspath(run))
+    if not folder.is_dir():
+        raise GSRError(f"{folder} is no run folder: there is no such folder")
+    names = ("model.json", "result.json", "sample.csv", "history.csv", "config.toml")
+    if not any((folder / name).is_file() for name in names):
+        raise GSRError(f"{folder} is no run folder: it has none of {', '.join(names)}")
+    missing: list[str] = []
+    result = _result(folder / "result.json", missing)
+    history = _history(folder / "history.csv", missing)
+    columns = _columns(folder / "sample.csv", missing)
+    models = _loaded(folder / "model.json", missing)
+    targets = [_of_run(name, model, columns, history) for name, model in models.items()]
+    if columns and any(target.X is None for target in targets):
+        missing.append("sample.csv lacks columns of the law: its rows are not drawn.")
+    config = folder / "config.toml"
+    text = config.read_text(encoding="utf-8", errors="replace") if config.is_file() else None
+    return Source(targets, columns, result, history, text, folder, missing)
+
+
+def _result(path: Path, missing: list[str]) -> dict[str, Any]:
+    if not path.is_file():
+        missing.append("There is no result.json: the run is still going, or ended before its end.")
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        missing.append(f"result.json cannot be read: {error}")
+        return {}
+    if not isinstance(found, dict):
+        missing.append("result.json cannot be read: it is no table of names and values.")
+        return {}
+    return found
+
+
+def _loaded(path: Path, missing: list[str]) -> dict[str, Any]:
+    from gsr import saving
+
+    if not path.is_file():
+        missing.append("There is no model.json: no law has been written yet.")
+        return {}
+    try:
+        return _models(saving.load(path))
+    except GSRError as error:
+        missing.append(f"The model cannot be read: {error}")
+        return {}
+
+
+def _table(path: Path, what: str, missing: list[str]) -> list[dict[str, str]]:
+    if not path.is_file():
+        missing.append(f"There is no {path.name}: {what}.")
+        return []
+    with path.open(encoding="utf-8", newline="", errors="replace") as file:
+        try:
+            rows = list(csv.DictReader(file))
+        except csv.Error as error:
+            missing.append(f"{path.name} cannot be read ({error}): {what}.")
+            return []
+    if not rows:
+        missing.append(f"{path.name} has no rows: {what}.")
+    return rows
+
+
+def _columns(path: Path, missing: list[str]) -> dict[str, Array]:
+    rows = _table(path, "the rows are not drawn", missing)
+    names = [name for name in (rows[0] if rows else {}) if name is not None]
+    return {name: np.array([_number(row.get(name)) for row in rows]) for name in names}
+
+
+def _history(path: Path, missing: list[str]) -> list[Progress]:
+    rows = _table(path, "how the error fell is not known", missing)
+    read = [
+        Progress(
+            _number(row.get("seconds")), None, int(_number(row.get("generation"), 0)),
+            int(_number(row.get("evaluations"), 0)), _number(row.get("rmse")), "",
+        )
+        for row in rows
+    ]  # fmt: skip
+    kept = [each for each in read if math.isfinite(each.seconds) and math.isfinite(each.rmse)]
+    if rows and not kept:
+        missing.append(f"{path.name} has no seconds and errors: how the error fell is not known.")
+    return kept
+
+
+def _number(text: Any, otherwise: float = math.nan) -> float:
+    try:
+        value = float(text)
+    except (TypeError, ValueError):
+        return otherwise
+    return value if math.isfinite(value) else otherwise
+
+
+def _of_run(
+    name: str, model: Any, columns: Mapping[str, Array], history: Sequence[Progress]
+) -> Target:
+    names = model.equation_.feature_names
+    told = list(getattr(model, "history_", None) or history)
+    if name not in columns or any(each not in columns for each in names):
+        return Target(name, model, None, None, told)
+    X = np.column_stack([columns[each] for each in names])
+    good = np.isfinite(X).all(axis=1) & np.isfinite(columns[name])
+    return Target(name, model, X[good], columns[name][good], told)

@@ -1,0 +1,160 @@
+"""SymPy expressions in the style of `gsr._text`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from gsr._text import BARRED, is_closed, number, shown_name, weighted_sum
+
+NAMES = {"log": "ln", "Abs": "abs"}
+Terms = list[tuple[float, Callable[[str], str]]]
+
+
+def written(expression: Any) -> str:
+    """Return an expression as text, such as ``2.5 x1^2/(x2 + 1)``, with six digits."""
+    import sympy
+
+    return _sum(sympy.Add.make_args(expression))
+
+
+def _sum(terms: Sequence[Any]) -> str:
+    """Join terms; those of the same coefficient share it, and the constant stands last."""
+    shared: dict[float, list[tuple[float, Any]]] = {}
+    for term in sorted(terms, key=_place):
+        value, rest = _split(term)
+        size = abs(value)
+        # Alone are whole numbers, and the constant.
+        key = size if size % 1 and rest != 1 else -float(len(shared) + 1)
+        shared.setdefault(key, []).append((value, rest))
+    parts: Terms = [_part(group) for group in shared.values()]
+    first = next((k for k, (value, _) in enumerate(parts) if value > 0), 0)
+    return weighted_sum([*parts[first : first + 1], *parts[:first], *parts[first + 1 :]])
+
+
+def _part(group: Sequence[tuple[float, Any]]) -> tuple[float, Callable[[str], str]]:
+    value, rest = group[0]
+    if len(group) == 1:
+        return value, partial(_product, rest)
+    sign = 1.0 if any(each > 0 for each, _ in group) else -1.0
+    ordered = sorted(group, key=lambda each: sign * each[0] < 0)
+    inside: Terms = [(sign * each / abs(each), partial(_product, rest)) for each, rest in ordered]
+    return sign * abs(value), partial(_bracketed, weighted_sum(inside))
+
+
+def _bracketed(shown: str, size: str) -> str:
+    return f"{size} ({shown})".strip()
+
+
+def _place(term: Any) -> tuple[bool, int, str]:
+    """Return where a term stands: long ones after short ones, constants at the end."""
+    return term.is_number, term.count_ops(), str(term)
+
+
+def _split(term: Any) -> tuple[float, Any]:
+    """Return a number and what it multiplies; fractions are left to the product."""
+    import sympy
+
+    value, rest = term.as_coeff_Mul()
+    if value.is_Rational and value.q != 1 and _endless(value.q):
+        return float(value.p), rest * sympy.Rational(1, value.q)
+    return float(value), rest
+
+
+def _endless(denominator: int) -> bool:
+    """Tell whether a fraction has no short decimal form."""
+    return 10**4 % int(denominator) != 0
+
+
+def _product(expression: Any, size: str) -> str:
+    import sympy
+
+    above: list[tuple[bool, str]] = []
+    below: list[str] = []
+    if expression == 1:
+        return size or "1"
+    for factor in sympy.Mul.make_args(expression):
+        if factor.is_Rational:
+            above += [] if factor.p == 1 else [(False, str(factor.p))]
+            below.append(str(factor.q))
+            continue
+        base, power = _base_and_power(factor)
+        if power.is_number and power < 0:
+            below.append(_power(base, -power))
+        else:
+            above.append((not (base.is_Symbol or base.is_Add), _power(base, power)))
+    shown = [text for _, text in sorted(above, key=lambda each: each[0])]
+    top = " ".join(filter(None, [size, *shown])) or "1"
+    if not below:
+        return top
+    closed = len(below) == 1 and (
+        is_closed(below[0]) or BARRED.fullmatch(below[0]) or _is_raised(below[0])
+    )
+    return f"{top}/{below[0]}" if closed else f"{top}/({' '.join(below)})"
+
+
+def _is_raised(shown: str) -> bool:
+    base, _, power = shown.rpartition("^")
+    return bool(base) and is_closed(base) and (is_closed(power) or _is_number(power))
+
+
+def _is_number(shown: str) -> bool:
+    return shown.replace(".", "", 1).isdigit()
+
+
+def _base_and_power(factor: Any) -> tuple[Any, Any]:
+    import sympy
+
+    if isinstance(factor, sympy.exp):
+        return factor, sympy.Integer(1)
+    base, power = factor.as_base_exp()
+    if base.is_Rational and base.p == 1 and base.q != 1:  # SymPy takes 2^-x for (1/2)^x
+        return 1 / base, -power
+    return base, power
+
+
+def _power(base: Any, power: Any) -> str:
+    import sympy
+
+    if power == sympy.Rational(1, 2):
+        return f"sqrt({written(base)})"
+    shown = _factor(base)
+    if power == 1:
+        return shown
+    exponent = _exponent(power)
+    is_size = isinstance(base, sympy.Abs) and shown.count("|") == 2
+    return f"{shown}^{exponent}" if is_closed(shown) or is_size else f"({shown})^{exponent}"
+
+
+def _exponent(power: Any) -> str:
+    if power.is_Rational:
+        whole = power.q == 1 or not _endless(power.q)
+        return number(float(power)) if whole and power > 0 else f"({power})"
+    shown = number(float(power)) if power.is_Float else written(power)
+    return shown if shown.isidentifier() or _is_number(shown) else f"({shown})"
+
+
+def _factor(base: Any) -> str:
+    import sympy
+
+    if base.is_Symbol:
+        return shown_name(base.name)
+    if base.is_Float or base.is_Integer:
+        shown = number(float(base))
+        return shown if _is_number(shown) else f"({shown})"
+    if isinstance(base, sympy.Abs):
+        return _between_bars("", base.args[0])
+    if isinstance(base, sympy.log) and isinstance(base.args[0], sympy.Abs):
+        return _between_bars("ln", base.args[0].args[0])
+    if base.is_Function:
+        inside = ", ".join(written(argument) for argument in base.args)
+        return f"{NAMES.get(base.func.__name__, base.func.__name__)}({inside})"
+    return f"({written(base)})" if base.args else str(base)
+
+
+def _between_bars(name: str, argument: Any) -> str:
+    inside = written(argument)
+    if "|" in inside:
+        return f"{name or 'abs'}({'abs(' if name else ''}{inside}{')' if name else ''})"
+    return f"{name}|{inside}|"

@@ -1,0 +1,182 @@
+"""The command `gsr bench`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from gsr.exceptions import GSRError
+from gsr.terminal import INTERRUPTED, OK, Parsers, at_least, console, writable_file
+
+ABOUT = """\
+Fit problems several times with the seeds 0, 1, ... and tell what is recovered, beside the figures
+that the paper prints. Proved means proved equal to the truth by a computer algebra system; exact
+and approximate are by the error on test rows. Ctrl-C shows what is finished."""
+
+EXAMPLES = """\
+examples:
+  gsr bench paper --runs 5 --jobs 8 --json runs.json
+  gsr bench livermore --preset paper --max-time 30
+  gsr bench nguyen symset --noise 0.001,0.01,0.1
+  gsr bench jin --against pyoperon,gplearn
+  gsr bench --scaling
+  gsr bench feynman --list
+"""
+
+HELP = {
+    "names": "suites or problems; paper is the five suites of the paper, all is every suite",
+    "preset": "of the estimator; paper is told the library of each problem; default: default",
+    "runs": "per problem; default: 25",
+    "max_time": "seconds for one run; default: 10",
+    "jobs": "processes; default: 1",
+    "json": "write all runs, or all timings, there",
+    "s_gsr": "look for y = f(x) only, the paper's s-GSR",
+    "noise": "Gaussian noise in y, in fractions of its root mean square",
+    "against": "run others beside, with the same data and time: pyoperon, gplearn, bingo, ffx, "
+    "pysindy",
+    "list": "list the problems and run nothing",
+    "micro": "measure the speed of the inner steps instead",
+    "scaling": "measure time and memory as rows and features grow instead",
+}
+
+
+def add(commands: Parsers) -> None:
+    """Add the command to the parser."""
+    bench = commands.add_parser(
+        "bench",
+        help="run benchmarks, or measure speed",
+        description=ABOUT,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+    def option(name: str, **how: Any) -> None:
+        bench.add_argument(f"--{name.replace('_', '-')}", help=HELP[name], **how)
+
+    bench.add_argument("names", nargs="*", metavar="SUITE", help=HELP["names"])
+    option("preset", choices=("default", "paper"), default="default")
+    option("runs", type=at_least(int, 1), default=25, metavar="N")
+    option("max_time", type=at_least(float, 0), default=10.0, metavar="S")
+    option("jobs", type=at_least(int, 1), default=1, metavar="N")
+    option("json", type=writable_file, metavar="FILE")
+    option("s_gsr", action="store_true")
+    option("noise", type=_levels, default=(0.0,), metavar="F,...")
+    option("against", type=_peers, metavar="PEER,...")
+    for name in ("list", "micro", "scaling"):
+        option(name, action="store_true")
+    bench.set_defaults(command=_bench, error=bench.error)
+
+
+def _levels(text: str) -> tuple[float, ...]:
+    convert = at_least(float, 0)
+    return tuple(dict.fromkeys(convert(part) for part in text.split(",")))
+
+
+def _peers(text: str) -> list[str]:
+    from gsr.benchmarks.against import PEERS
+
+    named = [part.strip().lower() for part in text.split(",")]
+    unknown = [name for name in named if name not in PEERS]
+    if unknown:
+        known = ", ".join(PEERS)
+        raise argparse.ArgumentTypeError(f"must be among {known}, got {unknown[0]!r}")
+    return named
+
+
+def _bench(arguments: argparse.Namespace) -> int:
+    for name, command in (("micro", _micro), ("scaling", _scaling)):
+        if getattr(arguments, name):
+            if arguments.names:
+                arguments.error(f"--{name} takes no names")
+            return command(arguments)
+    if arguments.list:
+        from gsr.benchmarks.suites.report import list_problems
+
+        console().print(list_problems(_problems(arguments.names or ["all"])))
+        return OK
+    if not arguments.names:
+        arguments.error("name suites or problems, or all; --list shows them")
+    return _run(arguments) if arguments.against is None else _against(arguments)
+
+
+def _problems(names: Sequence[str]) -> list[Any]:
+    from gsr.benchmarks.suites import select
+
+    try:
+        return list(select(names))
+    except ValueError as error:
+        raise GSRError(str(error)) from error
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from gsr.benchmarks import suite_runs
+
+    problems = _problems(arguments.names)
+    rows = suite_runs.run(
+        problems,
+        preset=arguments.preset,
+        runs=arguments.runs,
+        max_time=arguments.max_time,
+        noise=arguments.noise,
+        jobs=arguments.jobs,
+        json_path=arguments.json,
+        estimator_options={"transform_target": False} if arguments.s_gsr else None,
+    )
+    if rows:
+        console().print(suite_runs.tables(rows))
+    wanted = len(problems) * arguments.runs * len(arguments.noise)
+    return OK if len(rows) == wanted else INTERRUPTED
+
+
+def _against(arguments: argparse.Namespace) -> int:
+    from gsr.benchmarks import against
+
+    if arguments.s_gsr or arguments.noise != (0.0,):
+        arguments.error("--against goes with neither --noise nor --s-gsr")
+    problems = _problems(arguments.names)
+    peers, missing = against.installed(arguments.against)
+    for peer in missing:
+        told = f"gsr: {peer} is not installed and left out; pip install 'gsr[bench]'"
+        print(told, file=sys.stderr)
+    rows = against.run(
+        problems,
+        peers,
+        preset=arguments.preset,
+        runs=arguments.runs,
+        max_time=arguments.max_time,
+        jobs=arguments.jobs,
+        json_path=arguments.json,
+    )
+    if rows:
+        console().print(against.tables(rows))
+    wanted = len(problems) * arguments.runs * (1 + len(peers))
+    return OK if len(rows) == wanted else INTERRUPTED
+
+
+def _micro(arguments: argparse.Namespace) -> int:
+    from gsr.benchmarks import micro
+
+    print("measuring for about ten seconds ...", file=sys.stderr)
+    rows = micro.run()
+    console().print(micro.tables(rows))
+    if arguments.json is not None:
+        micro.write_json(rows, arguments.json)
+    return OK
+
+
+def _scaling(arguments: argparse.Namespace) -> int:
+    from gsr.benchmarks import runner, scaling
+
+    def report(cell: Any) -> None:
+        outcome = cell.error or f"{cell.seconds:.3g} s"
+        print(f"rows {cell.rows:,}, features {cell.features}: {outcome}", file=sys.stderr)
+
+    measured = scaling.run(
+        scaling.cells(), preset=arguments.preset, max_time=arguments.max_time, report=report
+    )
+    console().print(scaling.tables(measured))
+    if arguments.json is not None:
+        runner.write_json(measured, arguments.json)
+    return OK

@@ -1,0 +1,300 @@
+"""What works on this machine, and what to do about the rest."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib import import_module, metadata
+from typing import Literal
+
+Status = Literal["ok", "missing", "warning", "broken"]
+#: Extras and what they are for.
+EXTRAS = {
+    "matplotlib": ("plot", "plots and pictures in reports"),
+    "pyarrow": ("parquet", "Parquet tables"),
+    "mpi4py": ("mpi", "runs on several machines"),
+}
+REQUIRED = ("numpy", "scipy", "scikit-learn", "sympy", "rich")
+SLURM = ("sbatch", "srun", "squeue")
+LAUNCHERS = ("mpiexec", "mpirun")
+#: Families of MPI by what they say of themselves; a launcher starts its own family only.
+FAMILIES = {
+    "open mpi": "Open MPI",
+    "open-mpi": "Open MPI",
+    "openrte": "Open MPI",
+    "prrte": "Open MPI",
+    "intel": "Intel MPI",
+    "mpich": "MPICH",
+    "hydra": "MPICH",
+}
+SECONDS = 10
+GIB = 2.0**30
+LITTLE_MEMORY = 0.5
+LITTLE_DISK = 0.1
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that was looked at.
+
+    Parameters
+    ----------
+    name : str
+        What.
+    status : {"ok", "missing", "warning", "broken"}
+        Only something broken keeps gsr from working.
+    found : str
+        What there is.
+    advice : str
+        What to do; empty if nothing.
+    """
+
+    name: str
+    status: Status
+    found: str
+    advice: str = ""
+
+
+def examine() -> list[Finding]:
+    """Look at everything.
+
+    Returns
+    -------
+    list of Finding
+    """
+    parts: tuple[Callable[[], Iterator[Finding]], ...] = (
+        _python,
+        _core,
+        _packages,
+        _extras,
+        _compiler,
+        _mpi,
+        _slurm,
+        _cores,
+        _memory,
+        _temporary,
+    )
+    return [finding for part in parts for finding in part()]
+
+
+def is_broken(findings: list[Finding]) -> bool:
+    """Whether something that gsr cannot do without does not work."""
+    return any(finding.status == "broken" for finding in findings)
+
+
+def as_text(findings: list[Finding]) -> str:
+    """Return the findings as lines."""
+    width = max(len(finding.name) for finding in findings)
+    lines = []
+    for each in findings:
+        lines.append(f"{each.status:<8} {each.name:<{width}}  {each.found}")
+        if each.advice:
+            lines.append(f"{'':<8} {'':<{width}}  -> {each.advice}")
+    return "\n".join(lines)
+
+
+def as_json(findings: list[Finding]) -> str:
+    """Return the findings as JSON."""
+    return json.dumps([asdict(finding) for finding in findings], indent=1)
+
+
+# ---- Python and the package ------------------------------------------------------------------
+
+
+def _python() -> Iterator[Finding]:
+    fine = sys.version_info >= (3, 10)
+    found = f"{platform.python_version()} ({platform.python_implementation()}), {sys.executable}"
+    yield Finding("Python", "ok" if fine else "broken", found, "" if fine else "use 3.10 or newer")
+
+
+def _core() -> Iterator[Finding]:
+    try:
+        from gsr.info import core_info
+
+        info = core_info()
+    except Exception as error:  # whatever keeps a compiled module from loading
+        yield Finding("gsr core", "broken", f"{type(error).__name__}: {error}", "reinstall gsr")
+        return
+    yield Finding("gsr", "ok", f"{info['gsr']}, built with {info['compiler']}")
+    forced = os.environ.get("GSR_CORE")
+    advice = ""
+    status: Status = "ok"
+    if info["build"] == "baseline" and info["machine"] in ("x86_64", "AMD64"):
+        status = "warning"
+        advice = (
+            "GSR_CORE is set: unset it for the faster build"
+            if forced
+            else "this processor has no AVX2: searches are slower"
+        )
+    found = f"{info['build']}, element-wise functions {info['vector_math']}, {info['machine']}"
+    yield Finding("CPU build", status, found, advice)
+
+
+def _packages() -> Iterator[Finding]:
+    for name in REQUIRED:
+        version = _version(name)
+        if version is None:
+            yield Finding(name, "broken", "not installed", f"pip install {name}")
+        else:
+            yield Finding(name, "ok", version)
+
+
+def _extras() -> Iterator[Finding]:
+    for name, (extra, purpose) in EXTRAS.items():
+        version = _version(name)
+        if version is None:
+            advice = f"for {purpose}: pip install 'gsr[{extra}]'"
+            yield Finding(name, "missing", "not installed", advice)
+            continue
+        try:
+            import_module(name if name != "mpi4py" else "mpi4py.MPI")
+            yield Finding(name, "ok", version)
+        except Exception as error:  # a shared library that does not load, for instance
+            found = f"{version}, but it does not load: {_line(str(error))}"
+            yield Finding(name, "warning", found, f"pip install --force-reinstall {name}")
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _compiler() -> Iterator[Finding]:
+    for name in (os.environ.get("CXX", ""), "c++", "g++", "clang++"):
+        path = shutil.which(name) if name else None
+        if path:
+            yield Finding("C++ compiler", "ok", f"{path}: {_said(path, '--version')}")
+            return
+    advice = "only to build gsr from source: install GCC or Clang (C++17)"
+    yield Finding("C++ compiler", "missing", "none found", advice)
+
+
+# ---- clusters --------------------------------------------------------------------------------
+
+
+def _mpi() -> Iterator[Finding]:
+    paths = [path for path in map(shutil.which, LAUNCHERS) if path]
+    library = _mpi_library()
+    if not paths:
+        advice = "for runs on several cores or machines: pip install mpich, or your system's MPI"
+        yield Finding("MPI launcher", "missing", "neither mpiexec nor mpirun", advice)
+        return
+    said = _said(paths[0], "--version")
+    family = _family(_said(paths[0], "--version", whole=True))
+    yield Finding("MPI launcher", "ok", f"{paths[0]}: {said}")
+    if library is None:
+        return
+    theirs = _family(library)
+    if family and theirs and family != theirs:
+        advice = (
+            f"mpi4py uses {theirs}, the launcher is {family}'s: every process would be alone; use "
+            f"{theirs}'s mpiexec, or build mpi4py for {family}"
+        )
+        yield Finding("MPI library", "warning", _line(library), advice)
+    else:
+        yield Finding("MPI library", "ok", _line(library))
+
+
+def _mpi_library() -> str | None:
+    """Return what the MPI library of mpi4py calls itself; asked elsewhere, since it may abort."""
+    if _version("mpi4py") is None:
+        return None
+    code = "from mpi4py import MPI; print(MPI.Get_library_version())"
+    return _said(sys.executable, "-c", code, whole=True) or None
+
+
+def _family(said: str) -> str | None:
+    return next((name for word, name in FAMILIES.items() if word in said.lower()), None)
+
+
+def _slurm() -> Iterator[Finding]:
+    found = [name for name in SLURM if shutil.which(name)]
+    if not found:
+        yield Finding("SLURM", "missing", "no sbatch", "only needed on a cluster that has it")
+        return
+    version = _said(shutil.which(found[0]) or found[0], "--version")
+    job = os.environ.get("SLURM_JOB_ID")
+    inside = f", inside job {job}" if job else ""
+    lacking = [name for name in SLURM if name not in found]
+    status: Status = "warning" if lacking else "ok"
+    advice = f"{', '.join(lacking)} not found: is this a login node?" if lacking else ""
+    yield Finding("SLURM", status, f"{version}{inside}", advice)
+
+
+# ---- the machine -----------------------------------------------------------------------------
+
+
+def _cores() -> Iterator[Finding]:
+    total = os.cpu_count() or 1
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else total
+    found = f"{usable} of {total} may be used"
+    limited = os.environ.get("OMP_NUM_THREADS")
+    found += f", OMP_NUM_THREADS={limited}" if limited else ""
+    share = _cgroup_cores()
+    advice = ""
+    if share is not None and share < usable:
+        advice = f"this container gets the time of {share:g} cores: use --jobs {max(1, int(share))}"
+    yield Finding("cores", "warning" if advice else "ok", found, advice)
+
+
+def _cgroup_cores() -> float | None:
+    with contextlib.suppress(OSError, ValueError):
+        with open("/sys/fs/cgroup/cpu.max", encoding="ascii") as stream:
+            quota, period = stream.read().split()
+        return None if quota == "max" else int(quota) / int(period)
+    return None
+
+
+def _memory() -> Iterator[Finding]:
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIB
+        free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES") / GIB
+    except (AttributeError, ValueError, OSError):
+        return
+    little = total < LITTLE_MEMORY
+    advice = "a search takes some hundred MB" if little else ""
+    found = f"{total:.1f} GB, {free:.1f} GB free"
+    yield Finding("memory", "warning" if little else "ok", found, advice)
+
+
+def _temporary() -> Iterator[Finding]:
+    try:
+        with tempfile.NamedTemporaryFile(prefix="gsr-") as stream:
+            stream.write(bytes(4096))
+            stream.flush()
+        folder = tempfile.gettempdir()
+        free = shutil.disk_usage(folder).free / GIB
+    except OSError as error:
+        advice = "set TMPDIR to a folder that can be written"
+        yield Finding("temporary files", "warning", str(error.strerror or error), advice)
+        return
+    little = free < LITTLE_DISK
+    advice = "hardly any space is left" if little else ""
+    found = f"{folder}, {free:.1f} GB free"
+    yield Finding("temporary files", "warning" if little else "ok", found, advice)
+
+
+def _said(*command: str, whole: bool = False) -> str:
+    """Return what a program prints, or its first line; empty if it fails."""
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=SECONDS, check=False, errors="replace"
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    text = (done.stdout or done.stderr).strip()
+    return text if whole else _line(text)
+
+
+def _line(text: str) -> str:
+    return text.splitlines()[0][:100] if text else ""

@@ -1,0 +1,332 @@
+"""The command `gsr fit`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import secrets
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gsr.exceptions import GSRError
+from gsr.terminal import (
+    INTERRUPTED,
+    NO_LAW,
+    NOT_WRITTEN,
+    OK,
+    Parsers,
+    at_least,
+    complain,
+    listed,
+    paired,
+    show,
+    terminated_like_interrupted,
+    uninterrupted,
+    writable_file,
+)
+
+if TYPE_CHECKING:
+    from gsr.config import Config
+    from gsr.fit_data import FitData
+    from gsr.run_folder import Outcome
+
+ABOUT = """\
+Look for a law g(y) = f(x) in a table. The law, the front of error against complexity and what the
+law leaves are printed; nothing is written unless -o or --save is given."""
+
+EPILOG = """\
+The table may be CSV, TSV or another text file (what separates fields, and whether there is a
+header, is found out), NPY, NPZ or Parquet; text and NPY may be compressed with gzip; - is standard
+input. Columns are named, or numbered from 1.
+
+examples:
+  gsr fit planets.csv --target period --drop body
+  gsr fit data.csv --features mass,speed --target energy --units 'mass=kg,speed=m/s,energy=J'
+  gsr fit data.csv --max-time 60 -o runs/first && gsr report runs/first -o first.html
+  gsr fit --config run.toml --set run.max_time=600 --set 'data.target="flow rate"'
+  gsr fit data.csv --json | python -c 'import json, sys; print(json.load(sys.stdin)["equation"])'
+
+exit codes:
+  0    a law was found
+  1    none better than a constant was found
+  2    the data or the options are wrong; nothing was searched
+  3    a result could not be written (it is printed, and kept in a temporary folder)
+  130  interrupted (Ctrl-C, SIGTERM); the best laws so far are printed and written
+"""
+
+
+def _scalar(text: str) -> Any:
+    """Read a number if it is one; what is allowed, the schema tells."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _library(text: str) -> Any:
+    names = listed(text)
+    return names[0] if names[0] in ("all", "table2", "table13") and len(names) == 1 else names
+
+
+def _rule(text: str) -> tuple[str, list[str]]:
+    name, equals, transformations = text.rpartition("=")
+    if not equals or not name:
+        raise argparse.ArgumentTypeError(f"must be like x1=sin,cos, got {text!r}")
+    return name.strip(), listed(transformations)
+
+
+#: Options that set a key of the configuration: name, key, metavar, reader, help.
+Option = tuple[str, str, str, Callable[[str], Any], str]
+GROUPS: dict[str, list[Option]] = {
+    "data": [
+        ("--target", "data.target", "COLUMN", str, "what to explain; default: the last column"),
+        ("--features", "data.features", "COLUMN,...", listed, "what may enter the law"),
+        ("--drop", "data.drop", "COLUMN,...", listed, "columns to leave out"),
+        ("--weights", "data.weights", "COLUMN", str, "the weight of each row"),
+        ("--missing", "data.missing", "raise|drop", str, "rows that miss a value; default: raise"),
+        ("--delimiter", "data.delimiter", "CHAR", str, "between fields: ',' ';' tab space"),
+    ],
+    "prior knowledge": [
+        ("--library", "library.features", "NAME,...", _library, "transformations to use"),
+        ("--target-library", "library.target", "NAME,...", _library, "those of the target"),
+        ("--units", "data.units", "NAME=UNIT,...", paired, "of every variable; 1 for none"),
+        ("--start", "search.start", "FORMULA", str, "a known formula to start from"),
+        ("--max-terms", "search.max_terms", "N", _scalar, "terms of a law at most"),
+        ("--max-complexity", "search.max_complexity", "N", _scalar, "nodes of a law at most"),
+    ],
+    "search": [
+        ("--preset", "search.preset", "NAME", str, "default, or paper: the printed method"),
+        ("--criterion", "search.criterion", "NAME", str, "which law is chosen; default: mdl"),
+        ("--poles", "search.poles", "POLICY", str, "avoid (default), forbid or allow"),
+        ("--validation", "search.validation_fraction", "F", _scalar, "part of rows to hold out"),
+    ],
+    "running": [
+        ("--max-time", "run.max_time", "S", _scalar, "seconds, or inf; default: 10"),
+        ("--max-evals", "run.max_evals", "N", _scalar, "candidates to try at most"),
+        ("--seed", "run.seed", "N", _scalar, "the same gives the same laws; default: drawn"),
+        ("--jobs", "run.n_jobs", "N", _scalar, "threads; default: all cores"),
+    ],
+    "output": [
+        ("--output", "run.output", "RUN", str, "write the run into this folder"),
+    ],
+}
+
+
+def add(commands: Parsers) -> None:
+    """Add the command to the parser."""
+    fit = commands.add_parser(
+        "fit",
+        help="find a law in a table",
+        description=ABOUT,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    fit.add_argument("data", nargs="?", metavar="TABLE", help="the file; - for standard input")
+    groups = {name: fit.add_argument_group(name) for name in GROUPS}
+    for name, options in GROUPS.items():
+        for flag, key, metavar, reader, told in options:
+            flags = ["-o", flag] if flag == "--output" else [flag]
+            groups[name].add_argument(*flags, dest=key, metavar=metavar, type=reader, help=told)
+    _add_rest(groups)
+    fit.set_defaults(command=_fit)
+
+
+def _add_rest(groups: dict[str, Any]) -> None:
+    told = "whether the first row holds names; default: found out"
+    groups["data"].add_argument(
+        "--header", dest="data.header", action=argparse.BooleanOptionalAction, help=told
+    )
+    for flag, told in (("allow", "the only ones"), ("forbid", "none of those")):
+        groups["prior knowledge"].add_argument(
+            f"--{flag}",
+            dest=f"library.{flag}",
+            metavar="NAME=T,...",
+            type=_rule,
+            action="append",
+            help=f"{told} that a variable may stand in; may be repeated",
+        )
+    groups["search"].add_argument(
+        "--s-gsr",
+        dest="search.transform_target",
+        action="store_const",
+        const=False,
+        help="look for y = f(x) only",
+    )
+    running, output = groups["running"], groups["output"]
+    running.add_argument("--config", metavar="FILE", help="settings in TOML; options count more")
+    running.add_argument(
+        "--set", metavar="KEY=VALUE", action="append", default=[], help="section.key=value"
+    )
+    output.add_argument(
+        "--overwrite",
+        dest="run.overwrite",
+        action="store_const",
+        const=True,
+        help="replace a result in that folder",
+    )
+    output.add_argument("--save", metavar="FILE", type=writable_file, help="write the model, JSON")
+    output.add_argument(
+        "--top",
+        metavar="N",
+        type=at_least(int, 1),
+        default=10,
+        help="laws of the front to print, those that gain most; default: 10",
+    )
+    output.add_argument("--json", action="store_true", help="print the result as JSON")
+    loud = output.add_mutually_exclusive_group()
+    loud.add_argument("-q", "--quiet", action="store_true", help="print the law alone")
+    loud.add_argument("-v", "--verbose", action="store_true", help="show progress, also in a log")
+
+
+# ---- the command -----------------------------------------------------------------------------
+
+
+def _fit(arguments: argparse.Namespace) -> int:
+    from gsr import run_folder
+    from gsr.files import Source, WritingError, sha256
+    from gsr.fit_data import load
+    from gsr.tables import path_of
+
+    config = _config(arguments)
+    tell = _teller(config)
+    for section in config.ignored():
+        tell(f"the section [{section}] is for cluster runs and is not used here")
+    folder = config.get("run", "output")
+    source = Source(config.data_path())
+    file = path_of(source.path)
+    digest = sha256(file) if file is not None and folder is not None else None
+    data = load(source, config, tell)
+    if folder is not None:
+        folder = run_folder.prepare(folder, config.get("run", "overwrite"))
+    config = config.changed({("data", "target"): data.column})
+    with terminated_like_interrupted():
+        model = _search(config, data)
+    outcome = run_folder.Outcome(model, data.X, data.y, config, config.data_path(), digest)
+    with uninterrupted():
+        failures = _write(outcome, folder, arguments.save)
+    try:
+        _print(outcome, arguments)
+    except WritingError as error:
+        failures.append(str(error))
+    return _ending(outcome, failures, tell)
+
+
+def _config(arguments: argparse.Namespace) -> Config:
+    from gsr import config as configs
+
+    if arguments.config is None:
+        config = configs.parse("", arguments.set, "options")
+    else:
+        config = configs.read(arguments.config, arguments.set)
+    changes: dict[tuple[str, str], Any] = {}
+    mistakes = []
+    flags = {key: flag for options in GROUPS.values() for flag, key, *_ in options}
+    for dest, value in vars(arguments).items():
+        section, dot, key = dest.partition(".")
+        if not dot or value is None:
+            continue
+        value = dict(value) if dest in ("library.allow", "library.forbid") else value
+        mistakes.append(configs.check(section, key, value, flags.get(dest, f"--{key}")))
+        changes[section, key] = value
+    wrong = [each for each in mistakes if each]
+    if wrong:
+        raise GSRError("\n  ".join(wrong))
+    if arguments.data is not None:
+        config = replace(config, folder=Path())
+        changes["data", "path"] = arguments.data
+    if arguments.quiet or arguments.verbose:
+        changes["log", "verbose"] = arguments.verbose
+    if arguments.quiet:
+        changes["log", "level"] = "error"
+    return _seeded(config.changed(changes))
+
+
+def _seeded(config: Config) -> Config:
+    """Return the configuration with a seed, so that what it gives can be had again."""
+    if config.is_set("run", "seed"):
+        return config
+    return config.changed({("run", "seed"): secrets.randbelow(2**31)})
+
+
+def _teller(config: Config) -> Callable[[str], None]:
+    level = config.get("log", "level")
+
+    def tell(message: str) -> None:
+        grave = message.startswith("WARNING")
+        if level == "info" or (grave and level == "warning"):
+            complain(message)
+
+    return tell
+
+
+def _search(config: Config, data: FitData) -> Any:
+    import warnings
+
+    from gsr.named_estimator import NamedRegressor
+
+    options = config.estimator_options()
+    options.setdefault("verbose", sys.stderr.isatty())
+    model = NamedRegressor(**options).named(data.names, data.target)
+    with warnings.catch_warnings():
+        if config.get("log", "level") == "error":
+            warnings.simplefilter("ignore")
+        return model.fit(data.X, data.y, data.weights)
+
+
+# ---- results ---------------------------------------------------------------------------------
+
+
+def _write(outcome: Outcome, folder: Path | None, model_file: Path | None) -> list[str]:
+    """Write what was asked for; return what failed, and where it is kept instead."""
+    from gsr import run_folder, saving
+    from gsr.files import WritingError, failed
+
+    failures: list[str] = []
+    try:
+        if folder is not None:
+            run_folder.write(folder, outcome)
+    except WritingError as error:
+        failures.append(str(error))
+    try:
+        if model_file is not None:
+            saving.save(outcome.model, model_file)
+    except OSError as error:
+        failures.append(str(failed(model_file or "", error)))
+    if failures:
+        try:
+            failures.append(f"the run is kept in {run_folder.rescue(outcome)}")
+        except WritingError as error:
+            failures.append(f"{error}; only what is printed is left")
+    return failures
+
+
+def _print(outcome: Outcome, arguments: argparse.Namespace) -> None:
+    from gsr import shown
+
+    if arguments.json:
+        show(json.dumps(outcome.result(), indent=1, ensure_ascii=False))
+        return
+    if arguments.quiet:
+        show(str(outcome.model.equation_))
+        return
+    told = shown.summary(outcome.model, len(outcome.y), outcome.config.get("run", "seed"))
+    front = shown.front(outcome.table, arguments.top)
+    show(f"{outcome.model.equation_}\n\n{front}\n\n{told}")
+
+
+def _ending(outcome: Outcome, failures: list[str], tell: Callable[[str], None]) -> int:
+    for failure in failures:
+        complain(failure)
+    if failures:
+        return NOT_WRITTEN
+    if outcome.model.status_ == "interrupted":
+        return INTERRUPTED
+    if not outcome.chosen.uses_features:
+        tell("no law better than a constant was found; give it more time, rows or features")
+        return NO_LAW
+    return OK

@@ -1,0 +1,226 @@
+"""Commands that use a fitted model: `gsr predict`, `gsr show`, `gsr export`, `gsr report`."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gsr.exceptions import GSRError
+from gsr.terminal import OK, Parsers, at_least, between, complain, listed, show, writable_file
+
+if TYPE_CHECKING:
+    from gsr.estimator import GSRRegressor
+    from gsr.tables import Array
+
+MODEL = "a model file, or a run folder"
+LANGUAGES = ("python", "numpy", "c", "torch", "jax")
+
+
+def add(commands: Parsers) -> None:
+    """Add the commands to the parser."""
+    _add_predict(commands)
+    _add_show(commands)
+    _add_export(commands)
+    _add_report(commands)
+
+
+def _parser(commands: Parsers, name: str, about: str, examples: str) -> Any:
+    return commands.add_parser(
+        name,
+        help=about,
+        description=f"{about[0].upper()}{about[1:]}.",
+        epilog=f"examples:\n{examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def _index(parser: Any) -> None:
+    told = "law of the front, as numbered by gsr show; default: the chosen one"
+    parser.add_argument("--index", type=at_least(int, 0), metavar="K", help=told)
+
+
+def _out(parser: Any, told: str, **how: Any) -> None:
+    parser.add_argument("-o", "--output", type=writable_file, metavar="FILE", help=told, **how)
+
+
+# ---- predict ---------------------------------------------------------------------------------
+
+
+def _add_predict(commands: Parsers) -> None:
+    parser = _parser(
+        commands,
+        "predict",
+        "apply a law to a table",
+        "  gsr predict runs/first new.csv -o predictions.csv\n"
+        "  gsr predict model.json new.csv --interval 0.95 | head",
+    )
+    parser.add_argument("model", metavar="MODEL", help=MODEL)
+    parser.add_argument("data", metavar="TABLE", help="features under the same names; - for input")
+    _out(parser, "write CSV there; default: print it")
+    told = "also the ends of intervals that hold a new measurement with this probability"
+    parser.add_argument("--interval", type=between(0, 1), metavar="P", help=told)
+    _index(parser)
+    told = "columns of the features in their order, where names do not tell"
+    parser.add_argument("--features", type=listed, metavar="COLUMN,...", help=told)
+    parser.add_argument(
+        "--header", action=argparse.BooleanOptionalAction, help="default: found out"
+    )
+    parser.add_argument("--delimiter", metavar="CHAR", help="default: found out")
+    parser.set_defaults(command=_predict)
+
+
+def _predict(arguments: argparse.Namespace) -> int:
+    from gsr import files
+    from gsr.run_folder import load_model
+
+    model = load_model(arguments.model)
+    X = _features(model, arguments)
+    columns = _predictions(model, X, arguments)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+    if arguments.output is None:
+        show(text.getvalue())
+    else:
+        files.write(arguments.output, text.getvalue())
+    return OK
+
+
+def _features(model: GSRRegressor, arguments: argparse.Namespace) -> Array:
+    from gsr import tables
+
+    names = _single(model).equation_.feature_names
+
+    def columns(present: Any) -> Any:
+        if arguments.features is not None:
+            return arguments.features
+        if all(name in present for name in names):
+            return names
+        if len(present) == len(names) and not any(name in present for name in names):
+            complain(f"the columns are taken in their order, as {', '.join(names)}")
+            return range(1, len(names) + 1)
+        absent = [name for name in names if name not in present]
+        raise GSRError(
+            f"{arguments.data}: there is no column {', '.join(map(repr, absent))}; name the "
+            f"columns of {', '.join(map(repr, names))} with --features"
+        )
+
+    table = tables.read(
+        arguments.data, columns=columns, header=arguments.header, delimiter=arguments.delimiter
+    )
+    if table.values.shape[1] != len(names):
+        raise GSRError(f"the law has {len(names)} features, --features are {len(table.names)}")
+    return table.values
+
+
+def _predictions(model: GSRRegressor, X: Array, arguments: argparse.Namespace) -> dict[str, Array]:
+    import numpy as np
+
+    model = _single(model)
+    complete = np.isfinite(X).all(axis=1)
+    if not complete.all():
+        complain(f"{int((~complete).sum())} of {len(X)} rows miss a value; they are given nan")
+    name = model.equation_.target_name
+    found = {name: np.full(len(X), np.nan)}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        if complete.any():
+            found[name][complete] = model.predict(X[complete], arguments.index)
+        if arguments.interval is not None:
+            ends = np.full((len(X), 2), np.nan)
+            if complete.any():
+                warnings.simplefilter("ignore")  # the same again
+                ends[complete] = model.predict_interval(
+                    X[complete], arguments.interval, arguments.index
+                )
+            found |= {f"{name} lower": ends[:, 0], f"{name} upper": ends[:, 1]}
+    return found
+
+
+def _single(model: GSRRegressor) -> GSRRegressor:
+    several = getattr(model, "models_", None)
+    if several:
+        raise GSRError(f"the model has several targets ({', '.join(several)}); save one of models_")
+    return model
+
+
+# ---- show, export, report --------------------------------------------------------------------
+
+
+def _add_show(commands: Parsers) -> None:
+    parser = _parser(
+        commands, "show", "print the laws of a model or a run", "  gsr show runs/first --top 5"
+    )
+    parser.add_argument("model", metavar="MODEL", help=MODEL)
+    parser.add_argument("--top", metavar="N", type=at_least(int, 1), help="laws; default: all")
+    parser.add_argument("--latex", action="store_true", help="print the front as a LaTeX table")
+    parser.set_defaults(command=_show)
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    from gsr import shown
+    from gsr.run_folder import load_model
+
+    model = _single(load_model(arguments.model))
+    if arguments.latex:
+        show(model.latex_table())
+        return OK
+    front = shown.front(model.equations_, arguments.top)
+    show(f"{model.equation_}\n\n{front}\n\n{shown.summary(model)}")
+    return OK
+
+
+def _add_export(commands: Parsers) -> None:
+    parser = _parser(
+        commands,
+        "export",
+        "write a law as source code that needs no gsr",
+        "  gsr export runs/first --language c -o law.c\n"
+        "  gsr export model.json --language numpy --index 2",
+    )
+    parser.add_argument("model", metavar="MODEL", help=MODEL)
+    parser.add_argument("--language", choices=LANGUAGES, default="python", help="default: python")
+    parser.add_argument("--name", default="law", help="of the function; default: law")
+    _index(parser)
+    _out(parser, "write it there; default: print it")
+    parser.set_defaults(command=_export)
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from gsr import files
+    from gsr.run_folder import load_model
+
+    model = _single(load_model(arguments.model))
+    source = model.export(arguments.language, index=arguments.index, name=arguments.name)
+    if arguments.output is None:
+        show(source)
+    else:
+        files.write(arguments.output, source)
+    return OK
+
+
+def _add_report(commands: Parsers) -> None:
+    parser = _parser(
+        commands,
+        "report",
+        "make a web page of a run: laws, front, pictures, settings",
+        "  gsr report runs/first -o first.html",
+    )
+    parser.add_argument("run", metavar="RUN", help="a run folder")
+    _out(parser, "the page; default: report.html in the run folder")
+    parser.set_defaults(command=_report)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from gsr import files, report
+
+    out = arguments.output or Path(arguments.run) / "report.html"
+    text = report.page(arguments.run)
+    files.write(out, text)
+    show(str(out))
+    return OK

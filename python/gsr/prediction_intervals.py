@@ -1,0 +1,100 @@
+"""Intervals of predictions, from the uncertainty of a law's constants (the delta method)."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from gsr._fitted import Training, weight_slopes
+from gsr.exceptions import GSRError
+from gsr.selection import FrontEntry
+from gsr.target_scale import TargetScale
+from gsr.transformation import Array
+
+KINDS = ("prediction", "mean")
+
+
+def prediction_std(entry: FrontEntry, X: npt.ArrayLike, kind: str = "prediction") -> Array:
+    """Return standard deviations of a law's predictions, on the scale of y.
+
+    Parameters
+    ----------
+    entry : FrontEntry
+        A law, with or without its training data.
+    X : array of shape (n, d)
+        Features.
+    kind : {"prediction", "mean"}
+        Of a new measurement of y, noise and all, or of the law's own y.
+
+    Returns
+    -------
+    array of shape (n,)
+        NaN where the law has no solution, infinite where the data leave y open. To first order in
+        the errors of the constants; that the law was searched for is not in it.
+    """
+    return _std(entry, np.asarray(X, dtype=float), entry.equation.predict(X), kind)
+
+
+def prediction_interval(
+    entry: FrontEntry, X: npt.ArrayLike, level: float = 0.95, kind: str = "prediction"
+) -> Array:
+    """Return intervals of Student's t around a law's predictions.
+
+    Parameters
+    ----------
+    entry, X, kind
+        As for `prediction_std`.
+    level : float
+        Probability, between 0 and 1, that an interval holds a new measurement (or the true law's
+        y, if `kind` is ``"mean"``).
+
+    Returns
+    -------
+    array of shape (n, 2)
+        Lower and upper ends.
+    """
+    if not 0.0 < level < 1.0:
+        raise GSRError(f"level must be between 0 and 1, got {level!r}")
+    solution = entry.equation.predict(X)
+    std = _std(entry, np.asarray(X, dtype=float), solution, kind)
+    half = entry.uncertainty._quantile(level) * std
+    return np.column_stack([solution - half, solution + half])
+
+
+def _std(entry: FrontEntry, X: Array, solution: Array, kind: str) -> Array:
+    if kind not in KINDS:
+        raise GSRError(f"kind must be 'prediction' or 'mean', got {kind!r}")
+    known = entry.uncertainty
+    solved = np.isfinite(solution)
+    variance = np.full(len(solution), np.nan)
+    if solved.any():
+        slopes = _slopes(entry, X[solved], solution[solved])
+        variance[solved] = _variance(slopes, known.covariance)
+    noise = known.sigma**2 if kind == "prediction" else 0.0
+    return np.sqrt(variance + noise)
+
+
+def _slopes(entry: FrontEntry, X: Array, solution: Array) -> Array:
+    """Return dy/dc at the solution of g(y; c) = f(x; c), one column for each constant."""
+    equation, law = entry.equation, entry.law
+    data = Training(equation.library, equation.target_library, X, solution)
+    columns = [
+        data.features(law, X),
+        -data.targets(law, solution)[:, 1:],
+        weight_slopes(law, data, X, solution),
+    ]
+    with np.errstate(all="ignore"):
+        slopes: Array = np.column_stack(columns) / TargetScale(law, data).slope(solution)[:, None]
+    return slopes
+
+
+def _variance(slopes: Array, covariance: Array) -> Array:
+    """Return s C s^T of each row of slopes; infinite if an open constant has a part in it."""
+    unknown = np.isinf(np.diag(covariance))
+    fine = ~unknown
+    with np.errstate(all="ignore"):
+        known = slopes[:, fine]
+        variance = np.einsum("ni,ij,nj->n", known, covariance[np.ix_(fine, fine)], known)
+    is_open = (slopes[:, unknown] != 0.0).any(axis=1) | ~np.isfinite(slopes).all(axis=1)
+    found: Array = np.where(is_open, np.inf, np.maximum(variance, 0.0))
+    return found

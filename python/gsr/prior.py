@@ -1,0 +1,149 @@
+"""What is known before the search, in the form that the core takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from gsr import _core
+from gsr.exceptions import GSRError
+from gsr.library import Library
+from gsr.transformation import BUILTINS
+
+Names = Mapping[str, Sequence[str]]
+EVERY = "*"
+#: Powers that products hold without a transformation of their own.
+POWERS = {"inverse": "division", "square": "squares", "cube": "cubes"}
+
+
+def forbidden(
+    allow: Names | None,
+    forbid: Names | None,
+    library: Library,
+    feature_names: Sequence[str],
+    target_name: str,
+) -> dict[str, set[str]]:
+    """Return the transformations that each variable must not stand in.
+
+    Parameters
+    ----------
+    allow, forbid : mapping, optional
+        From the name of a variable, or ``"*"`` for all features, to names of transformations.
+        What is allowed for one variable replaces what is allowed for all.
+    library : Library
+        Transformations of the features.
+    feature_names : sequence of str
+        The features.
+    target_name : str
+        The target.
+
+    Returns
+    -------
+    dict
+        For each feature and for the target a set of names.
+    """
+    names = [*feature_names, target_name]
+    known = {*BUILTINS, *library.names}
+    for label, given in (("allow", allow), ("forbid", forbid)):
+        _check(label, given, names, known)
+    found = {}
+    for name in names:
+        of_all = EVERY if name != target_name else None
+        allowed = _of(allow, name) or _of(allow, of_all)
+        out = set() if allowed is None else known - {*allowed, "one", "identity"}
+        found[name] = out | {*(_of(forbid, name) or ()), *(_of(forbid, of_all) or ())}
+    return found
+
+
+def _of(given: Names | None, name: str | None) -> Sequence[str] | None:
+    return None if given is None or name is None else given.get(name)
+
+
+def _check(label: str, given: Names | None, names: Sequence[str], known: set[str]) -> None:
+    if given is None:
+        return
+    if not isinstance(given, Mapping):
+        raise GSRError(f"{label} must be a mapping such as {{'x1': ['sin']}}, got {given!r}")
+    for name, listed in given.items():
+        if name != EVERY and name not in names:
+            raise GSRError(f"{label} has {name!r}, which is no variable{_hint(name, names)}")
+        if isinstance(listed, str):
+            raise GSRError(f"{label}[{name!r}] must be a list of names, got {listed!r}")
+        for each in listed:
+            if each not in known:
+                raise GSRError(
+                    f"{label}[{name!r}] has {each!r}, which is no transformation"
+                    f"{_hint(str(each), sorted(known))}"
+                )
+
+
+def _hint(name: str, known: Sequence[str]) -> str:
+    near = get_close_matches(str(name), known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(known)}"
+
+
+def without(library: Library, names: set[str]) -> Library:
+    """Return the library without some transformations."""
+    pairs = list(zip(library.entries, library.names, strict=True))
+    kept = [entry for entry, name in pairs if name not in names]
+    if len(kept) == len(library):
+        return library
+    if [name for _, name in pairs if name not in names] in ([], ["one"]):
+        raise GSRError("allow and forbid leave no transformation of the target")
+    return Library(kept, name=library.name)
+
+
+def core_constraints(
+    rules: Mapping[str, set[str]],
+    library: Library,
+    feature_names: Sequence[str],
+    *,
+    units: tuple[Any, Any] | None,
+    constants_with_units: bool,
+    required: Sequence[Any],
+    max_terms: int | None,
+    max_complexity: int | None,
+    accept: Callable[[Any], bool] | None,
+) -> Any:
+    """Return the core's constraints.
+
+    Parameters
+    ----------
+    rules : mapping
+        Of `forbidden`.
+    library : Library
+        Transformations of the features.
+    feature_names : sequence of str
+        The features.
+    units : tuple of arrays, optional
+        Exponents of the features (d, bases) and of the target (bases,).
+    constants_with_units : bool
+        Whether fitted constants may carry units.
+    required : sequence of matrices
+        Terms that every law has.
+    max_terms, max_complexity : int, optional
+        Limits on laws.
+    accept : callable, optional
+        Asked for every law that is about to be kept.
+
+    Returns
+    -------
+    _core.Constraints
+    """
+    constraints = _core.Constraints()
+    d = len(feature_names)
+    for k, name in enumerate(feature_names):
+        if rules[name]:
+            codes = [each in rules[name] for each in library.names]
+            powers = {flag: power in rules[name] for power, flag in POWERS.items()}
+            constraints.forbid(d, k, codes, **powers)
+    if units is not None:
+        features, target = units
+        constraints.set_units(features.tolist(), target.tolist(), constants_with_units)
+    for matrix in required:
+        constraints.require(matrix, library.table, d)
+    constraints.max_terms = max_terms or 0
+    constraints.max_complexity = max_complexity or 0
+    constraints.accept = accept
+    return constraints

@@ -1,0 +1,102 @@
+"""The rows that a law is fitted to: missing values, weights, copies, and rows held out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from gsr.exceptions import GSRError, MissingWarning
+from gsr.transformation import Array
+
+Missing = Literal["raise", "drop"]
+MISSING = ("raise", "drop")
+#: Tables up to this size are searched for copies of rows if there are no weights.
+MOST_COMPARED = 10_000
+
+Indices = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Features, target and weights.
+
+    Parameters
+    ----------
+    X : array of shape (N, d)
+        Features.
+    y : array of shape (N,)
+        Target.
+    weights : array of shape (N,), optional
+        Weights with a mean of 1; all rows count alike without.
+    """
+
+    X: Array
+    y: Array
+    weights: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def take(self, rows: Indices) -> Rows:
+        """Return some of the rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        return Rows(self.X[rows], self.y[rows], weights).normalised()
+
+    def normalised(self) -> Rows:
+        """Return the rows with weights of mean 1; without, if they are all the same."""
+        if self.weights is None or np.ptp(self.weights) == 0.0:
+            return replace(self, weights=None)
+        return replace(self, weights=self.weights / self.weights.mean())
+
+
+def without_missing(rows: Rows, policy: Missing, names: Sequence[str]) -> Rows:
+    """Leave out the rows in which a value is NaN, if that is the policy, and say how many."""
+    if policy == "raise":
+        return rows
+    missing = np.isnan(rows.X).any(axis=1) | np.isnan(rows.y)
+    if not missing.any():
+        return rows
+    columns = [name for name, c in zip(names, rows.X.T, strict=True) if np.isnan(c).any()]
+    where = ", ".join(columns[:5]) + (", ..." if len(columns) > 5 else "") or "the target"
+    if missing.all():
+        raise GSRError(f"every row has a missing value (in {where}): no rows are left")
+    warnings.warn(
+        f"{int(missing.sum())} of {len(rows)} rows have missing values (in {where}) and are left "
+        "out",
+        MissingWarning,
+        stacklevel=4,
+    )
+    return rows.take(np.flatnonzero(~missing))
+
+
+def merged(rows: Rows) -> Rows:
+    """Return each different row once, with the weights of its copies added up.
+
+    So a row of weight 3 is the same as three copies of it, and one of weight 0 is none.
+    """
+    if rows.weights is None and len(rows) > MOST_COMPARED:
+        return rows
+    weights = np.ones(len(rows)) if rows.weights is None else rows.weights
+    kept = np.flatnonzero(weights > 0.0)
+    if not len(kept):
+        raise GSRError("sample_weight is 0 in every row: no rows are left")
+    table = np.column_stack([rows.X, rows.y])[kept]
+    unique, place = np.unique(table, axis=0, return_inverse=True)
+    if len(unique) == len(table) and rows.weights is None:
+        return rows
+    summed = np.asarray(np.bincount(place.ravel(), weights=weights[kept]), dtype=float)
+    return Rows(np.asfortranarray(unique[:, :-1]), unique[:, -1].copy(), summed).normalised()
+
+
+def split(rows: Rows, fraction: float | None, seed: int) -> tuple[Rows, Rows | None]:
+    """Hold a fraction of the rows out, at random."""
+    if fraction is None:
+        return rows, None
+    n_held = max(1, round(fraction * len(rows)))
+    order = np.random.default_rng(seed).permutation(len(rows))
+    return rows.take(np.sort(order[n_held:])), rows.take(np.sort(order[:n_held]))

@@ -1,0 +1,334 @@
+"""Run folders: everything about a run, for people and for other programs.
+
+- ``result.json``: why the search ended, the law, the front, settings, seed, versions, data;
+- ``equations.csv``: the front as a table;
+- ``model.json``: the fitted model, which `gsr.load` reads;
+- ``config.toml``: what repeats the run;
+- ``history.csv``: how the best error fell;
+- ``sample.csv``: some of the training rows.
+
+A folder changes in one go at the end of a run: until all files are written, an older run in it is
+as it was.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import secrets
+import shutil
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gsr import files
+from gsr.exceptions import GSRError
+from gsr.tables import Array
+
+if TYPE_CHECKING:
+    from gsr.config import Config
+    from gsr.estimator import GSRRegressor
+    from gsr.table import EquationTable
+
+FORMAT, VERSION = "gsr run", 1
+#: Last comes what says that there is a result.
+FILES = ("equations.csv", "model.json", "config.toml", "history.csv", "sample.csv", "result.json")
+SAMPLE_ROWS = 1000
+SAMPLE_CELLS = 1_000_000
+#: Bytes that must fit before a search starts.
+ROOM = 1 << 18
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A finished search.
+
+    Parameters
+    ----------
+    model : GSRRegressor
+        Fitted.
+    X, y : array
+        Training rows.
+    config : Config
+        What was set, seed included.
+    data : str
+        Path of the table, ``"-"`` for standard input.
+    sha256 : str, optional
+        Of that file, before the search.
+    """
+
+    model: GSRRegressor
+    X: Array
+    y: Array
+    config: Config
+    data: str
+    sha256: str | None = None
+
+    @property
+    def chosen(self) -> Any:
+        """The chosen entry of the front."""
+        return self.model.front_[self.model.best_index_]
+
+    @cached_property
+    def table(self) -> EquationTable:
+        """The front; simplified laws are kept with it."""
+        return self.model.equations_
+
+    def result(self) -> dict[str, Any]:
+        """Return what ``result.json`` holds."""
+        from gsr.info import core_info
+
+        model, chosen = self.model, self.chosen
+        found = {
+            "format": FORMAT,
+            "format_version": VERSION,
+            "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "status": model.status_,
+            "equation": str(model.equation_),
+            "explicit": self.table[model.best_index_].explicit,
+            "level": str(chosen.level),
+            "rmse": chosen.rmse,
+            "complexity": chosen.complexity,
+            "uses_features": bool(chosen.uses_features),
+            "target": model.equation_.target_name,
+            "features": list(model.equation_.feature_names),
+            "best_index": model.best_index_,
+            "front": [_entry(entry) for entry in model.front_],
+            "settings": self.config.values,
+            "seed": self.config.get("run", "seed"),
+            "versions": {**core_info(), **_versions()},
+            "rows": len(self.y),
+            "generations": model.n_generations_,
+            "evaluations": model.n_evaluations_,
+            "seconds": model.fit_time_,
+            "data": {"path": self.data, "sha256": self.sha256},
+        }
+        plain: dict[str, Any] = files.plain(found)
+        return plain
+
+
+def _entry(entry: Any) -> dict[str, Any]:
+    return {
+        "complexity": entry.complexity,
+        "rmse": entry.rmse,
+        "held_out": entry.held_out,
+        "exact": entry.exact,
+        "equation": str(entry.equation),
+    }
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "sympy")}
+
+
+# ---- writing ---------------------------------------------------------------------------------
+
+
+def prepare(folder: str | os.PathLike[str], overwrite: bool = False) -> Path:
+    """Make a folder ready for a run, before the search, so that its result can be written.
+
+    Parameters
+    ----------
+    folder : str or path
+        Made unless it exists.
+    overwrite : bool
+        Whether a result in it may be replaced.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    GSRError
+        If there is a result that must not be replaced, or the name belongs to a file.
+    WritingError
+        If nothing can be written there.
+    """
+    path = Path(folder)
+    if path.exists() and not path.is_dir():
+        raise GSRError(f"the run folder {path} is a file")
+    if (path / "result.json").exists() and not overwrite:
+        raise GSRError(f"{path} holds the result of a run; choose another, or use --overwrite")
+    probe = path / f".probe.{secrets.token_hex(6)}"
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with probe.open("wb") as stream:
+            stream.write(bytes(ROOM))
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        raise files.failed(path, error) from error
+    finally:
+        with suppress(OSError):
+            probe.unlink()
+    return path
+
+
+def write(folder: str | os.PathLike[str], outcome: Outcome) -> Path:
+    """Write a run into a folder.
+
+    Parameters
+    ----------
+    folder : str or path
+        It must exist; see `prepare`.
+    outcome : Outcome
+        What to write.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Raises
+    ------
+    WritingError
+        Says what failed; what was in the folder before is still there.
+    """
+    path = Path(folder)
+    drafts = path / f".new.{secrets.token_hex(6)}"
+    try:
+        drafts.mkdir()
+        _write_files(drafts, path, outcome)
+        for name in FILES:
+            os.replace(drafts / name, path / name)
+    except files.WritingError:
+        raise
+    except OSError as error:
+        raise files.failed(path, error) from error
+    finally:
+        shutil.rmtree(drafts, ignore_errors=True)
+    return path
+
+
+def _write_files(drafts: Path, folder: Path, outcome: Outcome) -> None:
+    from gsr import saving
+
+    table = outcome.table.to_csv()
+    assert table is not None
+    files.write(drafts / "equations.csv", table)
+    saving.save(outcome.model, drafts / "model.json")
+    files.write(drafts / "config.toml", _config(folder, outcome))
+    files.write(drafts / "history.csv", _history(outcome.model))
+    files.write(drafts / "sample.csv", _sample(outcome))
+    text = json.dumps(outcome.result(), indent=1, ensure_ascii=False, allow_nan=False)
+    files.write(drafts / "result.json", text + "\n")
+
+
+def rescue(outcome: Outcome) -> Path:
+    """Write a run into a new folder for temporary files, if it could not be written elsewhere."""
+    try:
+        return write(tempfile.mkdtemp(prefix="gsr-run-"), outcome)
+    except files.WritingError:
+        raise
+    except OSError as error:
+        raise files.failed(tempfile.gettempdir(), error) from error
+
+
+def _config(folder: Path, outcome: Outcome) -> str:
+    path = outcome.data if outcome.data == "-" else os.path.relpath(outcome.data, folder)
+    changed = outcome.config.changed({("data", "path"): path})
+    changed.values.get("run", {}).pop("output", None)
+    changed.values.get("run", {}).pop("overwrite", None)
+    return f"# repeats the run: gsr fit --config {folder.name}/config.toml\n{changed.to_toml()}"
+
+
+def _history(model: Any) -> str:
+    names = ("seconds", "generation", "evaluations", "rmse")
+    return _csv(names, ([getattr(each, name) for name in names] for each in model.history_))
+
+
+def _sample(outcome: Outcome) -> str:
+    n_rows, n_columns = outcome.X.shape
+    most = min(SAMPLE_ROWS, max(10, SAMPLE_CELLS // (n_columns + 1)))
+    rows = np.arange(n_rows)
+    if n_rows > most:
+        rows = np.sort(np.random.default_rng(0).choice(n_rows, most, replace=False))
+    equation = outcome.model.equation_
+    table = np.column_stack([outcome.X[rows], outcome.y[rows]])
+    return _csv((*equation.feature_names, equation.target_name), table.tolist())
+
+
+def _csv(names: Any, rows: Any) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+# ---- reading ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder that was read.
+
+    Parameters
+    ----------
+    folder : Path
+        Where it is.
+    result : dict
+        What ``result.json`` holds.
+    """
+
+    folder: Path
+    result: dict[str, Any]
+
+    def model(self) -> GSRRegressor:
+        """Return the fitted model."""
+        return load_model(self.folder)
+
+
+def read(folder: str | os.PathLike[str]) -> Run:
+    """Read a run folder.
+
+    Parameters
+    ----------
+    folder : str or path
+        Written by ``gsr fit -o`` or a cluster run.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    GSRError
+        If it is no run folder, or damaged.
+    """
+    path = Path(folder)
+    try:
+        found = json.loads((path / "result.json").read_text(encoding="utf-8"))
+    except OSError as error:
+        reason = "there is no result.json in it" if path.is_dir() else "there is no such folder"
+        raise GSRError(f"{path} is no run folder: {reason}") from error
+    except (ValueError, RecursionError) as error:
+        raise GSRError(f"{path}/result.json is damaged: {error}") from error
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise GSRError(f'{path}/result.json is damaged: it does not say "format": "{FORMAT}"')
+    version = found.get("format_version")
+    if not isinstance(version, int) or not 1 <= version <= VERSION:
+        raise GSRError(f"{path} has format version {version}; this gsr reads up to {VERSION}")
+    return Run(path, found)
+
+
+def load_model(path: str | os.PathLike[str]) -> GSRRegressor:
+    """Return the model of a model file or of a run folder."""
+    from gsr import saving
+
+    place = Path(path)
+    if place.is_dir():
+        read(place)
+        place = place / "model.json"
+    return saving.load(place)

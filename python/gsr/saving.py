@@ -1,0 +1,227 @@
+"""Fitted models in files: versioned, readable JSON that gives back the same predictions.
+
+Nothing in a file is run. What a law has learnt from training data, such as which solution of
+g(y) = v is meant, is stored and not learnt anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import gsr
+from gsr._saving_document import Writer
+from gsr._saving_files import read_whole, write_whole
+from gsr.exceptions import GSRError
+from gsr.library import Transformation
+from gsr.transformation import BUILTINS, Symbolic
+
+if TYPE_CHECKING:
+    from gsr.estimator import GSRRegressor
+
+FORMAT = "gsr model"
+VERSION = 1
+WIDTH = 100
+
+
+def save(model: Any, path: str | PathLike[str]) -> None:
+    """Write a fitted model to a file.
+
+    Parameters
+    ----------
+    model : GSRRegressor
+        A fitted estimator.
+    path : str or path
+        The file, JSON. One that exists is replaced in one step.
+
+    Raises
+    ------
+    OSError
+        Names the file; an older one of that name is as it was.
+    """
+    if not (getattr(model, "front_", None) or getattr(model, "models_", None)):
+        raise GSRError("only a fitted model can be saved: call fit first")
+    writer = Writer()
+    content = {"model": writer.model(model)}
+    own = writer.transformations.values()
+    document = {
+        "format": FORMAT,
+        "format_version": VERSION,
+        "gsr_version": gsr.__version__,
+        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "transformations": {entry.name: _described(entry) for entry in own},
+        "libraries": writer.libraries,
+        **content,
+        "training_rows": writer.training_rows,
+    }
+    head = {"format": FORMAT, "checksum": _checksum(document)}
+    write_whole(_written({**head, **document}) + "\n", path)
+
+
+def load(path: str | PathLike[str], transformations: Sequence[Transformation] = ()) -> GSRRegressor:
+    """Read a model that `GSRRegressor.save` has written.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    transformations : sequence of Transformation
+        Those of your own that the model uses; code is not stored in the file.
+
+    Returns
+    -------
+    GSRRegressor
+        Fitted. It predicts the same, bit for bit; its training data are not in it.
+
+    Raises
+    ------
+    GSRError
+        Names the file and what is wrong with it.
+    """
+    try:
+        own = _by_name(transformations)
+        return _model(_document(read_whole(path)), own)
+    except GSRError as error:
+        name = os.fspath(path)
+        raise GSRError(str(error) if str(name) in str(error) else f"{name}: {error}") from error
+
+
+# ---- reading -----------------------------------------------------------------------------------
+
+
+def _document(content: bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(content.decode("utf-8"), parse_constant=_no_constant)
+    except UnicodeDecodeError:
+        raise GSRError("this is no gsr model: it is not text") from None
+    except RecursionError:
+        raise GSRError("this is no gsr model: lists inside each other without end") from None
+    except ValueError as error:
+        raise GSRError(f"this is no gsr model, or it is damaged or cut off: {error}") from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise GSRError(f'this is no gsr model: it does not say "format": "{FORMAT}"')
+    _check_version(document)
+    _check_checksum(document)
+    return document
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _check_version(document: Mapping[str, Any]) -> None:
+    version = document.get("format_version")
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise GSRError(f"format_version must be a whole number from 1 to {VERSION}, got {version}")
+    if version > VERSION:
+        writer = str(document.get("gsr_version"))[:20]
+        raise GSRError(
+            f"the file has format version {version}, written by gsr {writer}; this gsr"
+            f" ({gsr.__version__}) reads up to {VERSION}: install a newer gsr"
+        )
+
+
+def _check_checksum(document: Mapping[str, Any]) -> None:
+    if "checksum" not in document:
+        raise GSRError("the file has no checksum: it is damaged")
+    stored = document["checksum"]
+    if stored is not None and stored != _checksum(document):
+        raise GSRError(
+            "the content does not fit its checksum: the file is damaged, or was edited. If you"
+            ' have edited it on purpose, write "checksum": null, and it is read without that check'
+        )
+
+
+def _model(document: dict[str, Any], own: Mapping[str, Transformation]) -> GSRRegressor:
+    # These need the estimator, which needs scikit-learn.
+    from gsr._saving_rebuild import Reader
+    from gsr._saving_tables import DOCUMENT
+
+    try:
+        content = DOCUMENT(document, "file")
+        _check_own(content, own)
+        return Reader(content, own).model(content["model"])
+    except RecursionError:
+        raise GSRError("this is no gsr model: lists inside each other without end") from None
+
+
+def _by_name(transformations: Sequence[Transformation]) -> dict[str, Transformation]:
+    given = [transformations] if isinstance(transformations, Transformation) else transformations
+    for entry in given:
+        if not isinstance(entry, Transformation):
+            raise GSRError(f"transformations must hold gsr.Transformation objects, not {entry!r}")
+    return {entry.name: entry for entry in given}
+
+
+def _check_own(content: Mapping[str, Any], own: Mapping[str, Transformation]) -> None:
+    """Raise unless the user's own transformations are there, and are those of the file."""
+    stored = content["transformations"]
+    used = {name for library in content["libraries"] for name in library["entries"]}
+    missing = sorted((used | set(stored)) - set(BUILTINS) - set(own))
+    if missing:
+        forms = [f"{name} ({stored.get(name, {}).get('sympy') or 'code'})" for name in missing]
+        names = ", ".join(missing)[:300]
+        raise GSRError(
+            f"the model uses transformations that are not built in: {', '.join(forms)[:300]}; code"
+            f" is not stored, so give them: load(path, transformations=[{names}])"
+        )
+    for name, form in stored.items():
+        for label, value in _described(own[name]).items() if name in own else ():
+            if form.get(label) is not None and value is not None and form[label] != value:
+                raise GSRError(
+                    f"transformation {name!r} is not the one of the file: its {label} is"
+                    f" {value!r}, in the file {form[label]!r}"
+                )
+
+
+# ---- writing -----------------------------------------------------------------------------------
+
+
+def _described(entry: Transformation) -> dict[str, Any]:
+    """Return what a file says about a transformation: not its code."""
+
+    def template(form: Symbolic | None) -> str | None:
+        return form if isinstance(form, str) else None
+
+    return {
+        "text": entry.text,
+        "sympy": template(entry.sympy),
+        "inverse_sympy": template(entry.inverse_sympy),
+        "has_inverse": entry.inverse is not None,
+        "cost": entry.cost,
+    }
+
+
+def _checksum(document: Mapping[str, Any]) -> str:
+    """Return SHA-256 of the content in a form that does not depend on its layout."""
+    content = {key: value for key, value in document.items() if key != "checksum"}
+    plain = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return "sha256:" + hashlib.sha256(plain.encode("ascii")).hexdigest()
+
+
+def _written(value: Any, indent: int = 0) -> str:
+    """Return JSON in which what is short, and every list of numbers, has one line."""
+    line = _line(value)
+    flat = isinstance(value, list) and not any(isinstance(item, list | dict) for item in value)
+    if flat or not isinstance(value, list | dict) or len(line) + indent <= WIDTH:
+        return line
+    space = " " * (indent + 1)
+    if isinstance(value, list):
+        parts = [_written(item, indent + 1) for item in value]
+    else:
+        parts = [f"{_line(key)}: {_written(item, indent + 1)}" for key, item in value.items()]
+    ends = "[]" if isinstance(value, list) else "{}"
+    lines = f",\n{space}".join(parts)
+    return f"{ends[0]}\n{space}{lines}\n{' ' * indent}{ends[1]}"
+
+
+def _line(value: Any) -> str:
+    line = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    # Half of a surrogate pair, which a name may hold, has no form in UTF-8.
+    fine = line.isascii() or not any("\ud800" <= c <= "\udfff" for c in line)
+    return line if fine else json.dumps(value, allow_nan=False)

@@ -1,0 +1,332 @@
+"""What may stand in a configuration file: sections, keys, and what each value may be.
+
+The keys of `[search]` are the parameters of `GSRRegressor` that have no better place; their types,
+defaults and explanations are read from it. A new section is an entry of `SECTIONS`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Protocol
+
+from gsr import options, rows, selection, validation
+from gsr.estimator import GSRRegressor
+
+
+class Kind(Protocol):
+    """What a value may be; as text it completes "must be ..."."""
+
+    def holds(self, value: object) -> bool:
+        """Whether the value is such."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A piece of text."""
+
+    def holds(self, value: object) -> bool:
+        """Whether the value is text that is not empty."""
+        return isinstance(value, str) and bool(value.strip())
+
+    def __str__(self) -> str:
+        return "text"
+
+
+@dataclass(frozen=True)
+class Texts:
+    """A list of pieces of text, or of numbers of columns."""
+
+    of: str = "names"
+    numbers: bool = False
+
+    def holds(self, value: object) -> bool:
+        """Whether the value is such a list."""
+        kinds = (str, int) if self.numbers else (str,)
+        return isinstance(value, list) and all(
+            isinstance(each, kinds) and not isinstance(each, bool) for each in value
+        )
+
+    def __str__(self) -> str:
+        return f"a list of {self.of}"
+
+
+@dataclass(frozen=True)
+class TableOf:
+    """A table from names to values of a kind."""
+
+    kind: Kind
+
+    def holds(self, value: object) -> bool:
+        """Whether the value is such a table."""
+        return isinstance(value, Mapping) and all(map(self.kind.holds, value.values()))
+
+    def __str__(self) -> str:
+        return f"a table from names to {self.kind}"
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """One of several kinds."""
+
+    kinds: tuple[Kind, ...]
+
+    def holds(self, value: object) -> bool:
+        """Whether the value is of one of the kinds."""
+        return any(kind.holds(value) for kind in self.kinds)
+
+    def __str__(self) -> str:
+        return " or ".join(map(str, self.kinds))
+
+
+@dataclass(frozen=True)
+class Anything:
+    """Whatever the estimator takes; it looks at it itself."""
+
+    def holds(self, value: object) -> bool:
+        """Whether there is a value."""
+        return value is not None
+
+    def __str__(self) -> str:
+        return "a value"
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of a section.
+
+    Parameters
+    ----------
+    kind : Kind
+        What the value may be.
+    help : str
+        One line.
+    default : object
+        The value if the file has none; None means that it depends, which `help` explains.
+    example : object
+        Shown in the example file where there is no default.
+    parameter : str, optional
+        The parameter of `GSRRegressor` that it sets.
+    """
+
+    kind: Kind
+    help: str
+    default: Any = None
+    example: Any = None
+    parameter: str | None = None
+
+    @property
+    def shown(self) -> Any:
+        """The default, or a value that is allowed."""
+        if self.default is not None or self.example is not None:
+            return self.example if self.default is None else self.default
+        if isinstance(self.kind, options.Choice):
+            return self.kind.values[0]
+        if isinstance(self.kind, options.Range):
+            return max(self.kind.kind(self.kind.low), 1)
+        return "..."
+
+
+FLAG = options.Choice((True, False))
+COLUMN = AnyOf((Text(), options.Range(int, 1)))
+COLUMNS = Texts("columns, by name or by number from 1", numbers=True)
+LIBRARY = AnyOf((Text(), Texts("transformations")))
+PER_VARIABLE = TableOf(Texts("transformations"))
+
+DATA = {
+    "path": Key(
+        Text(),
+        "the table: CSV, TSV, NPY, NPZ or Parquet, gzip or not; relative to this file",
+        example="data.csv",
+    ),
+    "target": Key(COLUMN, "the column to explain, by name or number; default: the last", None, "y"),
+    "features": Key(
+        COLUMNS, "columns that may enter the law; default: all others", None, ["x1", "x2"]
+    ),
+    "drop": Key(COLUMNS, "columns to leave out", []),
+    "header": Key(FLAG, "whether the first row holds names; default: found out", None, True),
+    "delimiter": Key(
+        Text(), 'between fields: ",", ";", "tab", "space"; default: found out', None, ","
+    ),
+    "weights": Key(COLUMN, "a column with the weight of each row; default: none", None, "weight"),
+    "missing": Key(
+        options.Choice(rows.MISSING),
+        "rows that miss a value are a mistake, or left out",
+        "raise",
+        parameter="missing",
+    ),
+    "units": Key(
+        TableOf(Text()),
+        "units of the features and the target; laws must agree with them; default: none",
+        None,
+        {"x1": "m", "x2": "1", "y": "m/s"},
+        parameter="units",
+    ),
+}
+LIBRARIES = {
+    "features": Key(
+        LIBRARY,
+        'transformations of the features: names, or "all", "table2", "table13"; default: all',
+        None,
+        ["identity", "inverse", "sqrt", "sin", "exp", "ln"],
+        parameter="library",
+    ),
+    "target": Key(
+        LIBRARY,
+        "transformations of the target; default: those of the features",
+        None,
+        ["identity", "ln"],
+        parameter="target_library",
+    ),
+    "allow": Key(
+        PER_VARIABLE,
+        "for a variable (* for all features), the only transformations that it may stand in",
+        None,
+        {"x1": ["identity", "sin"]},
+        parameter="allow",
+    ),
+    "forbid": Key(
+        PER_VARIABLE,
+        "for a variable (* for all features), transformations that it must not stand in",
+        None,
+        {"x2": ["exp"]},
+        parameter="forbid",
+    ),
+}
+RUN = {
+    "output": Key(
+        Text(), "the run folder; default: nothing is written; relative to where gsr runs", None,
+        "run",
+    ),
+    "overwrite": Key(FLAG, "replace the results in the run folder", False),
+    "max_time": Key(
+        options.Range(float, 0.0), "seconds; inf for no limit", 10.0, parameter="max_time"
+    ),
+    "max_evals": Key(
+        options.Range(int, 1), "candidates to try at most; default: no limit", None, 1_000_000,
+        parameter="max_evals",
+    ),
+    "seed": Key(
+        options.Range(int, 0), "the same seed gives the same laws; default: drawn, and told", None,
+        0, parameter="random_state",
+    ),
+    "n_jobs": Key(options.Range(int, -1024), "threads; -1 for all cores", -1, parameter="n_jobs"),
+}  # fmt: skip
+LOG = {
+    "verbose": Key(
+        FLAG, "show progress; default: on a terminal only", None, True, parameter="verbose"
+    ),
+    "level": Key(
+        options.Choice(("error", "warning", "info")), "messages to show: this and worse", "info"
+    ),
+}
+#: Parameters of the estimator that no file can hold.
+NOT_IN_FILES = ("callback", "warm_start", "hyperparameters")
+CHOICES = {
+    "preset": tuple(options.PRESETS),
+    "solver": options.SOLVERS,
+    "poles": selection.POLE_POLICIES,
+}
+#: Shown for parameters that have neither a default nor a preset's value.
+EXAMPLES: dict[str, Any] = {
+    "required_terms": ["x1*x2"],
+    "start": "y = a*x1^2 + b*sin(x2)",
+    "constraints": {"x1": "increasing", "y": "positive"},
+    "max_generations": 1000,
+    "max_terms": 5,
+    "max_complexity": 40,
+    "validation_fraction": 0.2,
+}
+OF_THE_PAPER = "hyper-parameters of the paper"
+
+
+def parameters() -> dict[str, inspect.Parameter]:
+    """Return the parameters of `GSRRegressor`."""
+    found = dict(inspect.signature(GSRRegressor.__init__).parameters)
+    del found["self"]
+    return found
+
+
+def _search() -> dict[str, Key]:
+    """Return the estimator's other parameters, and the hyper-parameters."""
+    placed = {key.parameter for keys in (DATA, LIBRARIES, RUN, LOG) for key in keys.values()}
+    told, preset = _explained(GSRRegressor.__doc__ or ""), _preset_values()
+    keys: dict[str, Key] = {}
+    for name, parameter in parameters().items():
+        if name not in placed and name not in NOT_IN_FILES:
+            kind = _kind(name, str(parameter.annotation))
+            shown = EXAMPLES.get(name, preset.get(name))
+            keys[name] = Key(kind, told[name], parameter.default, shown, parameter=name)
+    for name in options.HYPERPARAMETERS:
+        keys[name] = Key(_kind(name), OF_THE_PAPER, None, preset[name], parameter=name)
+    return keys
+
+
+def _preset_values() -> dict[str, Any]:
+    settings = options.make_settings("default", {})
+    values = {name: getattr(settings, name) for name in options.SEARCH_OPTIONS}
+    values |= {name: getattr(settings.admm, name) for name in options.ADMM_OPTIONS}
+    return {**values, "solver": settings.solver.name}
+
+
+def _kind(name: str, annotation: str = "") -> Kind:
+    known: Mapping[str, Kind] = {
+        **options.SEARCH_OPTIONS,
+        **options.ADMM_OPTIONS,
+        **validation.PARAMETERS,
+    }
+    if name in known:
+        return known[name]
+    if name in CHOICES:
+        return options.Choice(CHOICES[name])
+    simple: dict[str, Kind] = {
+        "bool": FLAG,
+        "int": options.Range(int, 0),
+        "float": options.Range(float, 0.0),
+        "str": Text(),
+        "Criterion": Text(),
+    }
+    return simple.get(annotation.removesuffix(" | None"), Anything())
+
+
+def _explained(docstring: str) -> dict[str, str]:
+    """Return the first sentence on each parameter of a numpydoc docstring."""
+    text = inspect.cleandoc(docstring)
+    found = re.search(r"^Parameters\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", text, re.S | re.M)
+    told: dict[str, str] = {}
+    for entry in re.split(r"\n(?=\w)", found[1]) if found else ():
+        head, _, body = entry.partition("\n")
+        sentence = " ".join(body.split()).replace("``", "")
+        sentence = re.sub(r"^\*\*[^*]+\*\* ", "", sentence)
+        sentence = re.split(r"(?<=[a-z0-9)\"'])\. ", sentence)[0].rstrip(".")
+        for name in head.partition(" : ")[0].split(","):
+            told[name.strip()] = sentence
+    return told
+
+
+#: Sections in the order of a file; each returns its keys.
+SECTIONS: dict[str, Callable[[], dict[str, Key]]] = {
+    "data": lambda: DATA,
+    "library": lambda: LIBRARIES,
+    "search": _search,
+    "run": lambda: RUN,
+    "log": lambda: LOG,
+}
+ABOUT = {
+    "data": "the table",
+    "library": "the functions that laws are made of",
+    "search": "how to search; what is not set is the preset's",
+    "run": "where, how long, with what",
+    "log": "what is shown meanwhile",
+}
+#: Sections that `gsr fit` reads; others are for cluster runs.
+OF_FIT = ("data", "library", "search", "run", "log")
+
+
+@cache
+def schema() -> dict[str, dict[str, Key]]:
+    """Return the sections with their keys."""
+    return {section: keys() for section, keys in SECTIONS.items()}

@@ -1,0 +1,96 @@
+"""Laws and fronts as plain text for the terminal."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gsr.estimator import GSRRegressor
+    from gsr.table import EquationTable
+
+LEVELS = {
+    "rounding": "nothing but rounding: the law is exact",
+    "noise": "noise without structure",
+    "above": "more than noise: the law is an approximation",
+    "unknown": "not known: too few rows to tell",
+}
+ENDINGS = {
+    "exact": "an exact law was found",
+    "threshold": "the error fell below the threshold",
+    "max_time": "the time was up",
+    "max_evals": "all candidates allowed were tried",
+    "max_generations": "all generations allowed were made",
+    "interrupted": "it was interrupted",
+    "stopped": "it was stopped",
+}
+NARROWEST = 40
+
+
+def front(table: EquationTable, top: int | None = None) -> str:
+    """Return the front as lines: number, nodes, errors and laws, with the choice marked.
+
+    Parameters
+    ----------
+    table : EquationTable
+        Of a fitted model.
+    top : int, optional
+        Laws to show: those that gain most for their complexity, and the chosen one; all unless
+        given.
+
+    Returns
+    -------
+    str
+    """
+    rows = list(table)
+    shown = sorted(_best(rows, table.best_index, top))
+    held = any(rows[k].entry.held_out is not None for k in shown)
+    titles = ["", "#", "nodes", "RMSE", *(["held out"] if held else []), "law"]
+    lines = [titles]
+    for k in shown:
+        row = rows[k]
+        errors = [row.rmse, *([row.entry.held_out] if held else [])]
+        mark = ">" if k == table.best_index else ""
+        cells = [mark, str(k), str(row.complexity), *map(_number, errors), row.equation]
+        lines.append(cells)
+    widths = [max(len(line[c]) for line in lines) for c in range(len(titles) - 1)]
+    text = "\n".join(_line(line, widths) for line in lines)
+    left = len(rows) - len(shown)
+    return f"{text}\n      and {left} more; --top {len(rows)} shows all" if left else text
+
+
+def summary(model: GSRRegressor, rows: int | None = None, seed: int | None = None) -> str:
+    """Return what the chosen law leaves and how the search went."""
+    entry = model.get_best()
+    parts = {
+        "leaves": LEVELS.get(str(entry.level), str(entry.level)),
+        "RMSE": _number(entry.rmse) + (f" on {rows:,} rows" if rows is not None else ""),
+        "search": f"{model.n_evaluations_:,} candidates in {model.fit_time_:.2f} s, until "
+        f"{ENDINGS.get(model.status_, model.status_)}",
+    }
+    if seed is not None:
+        parts["seed"] = str(seed)
+    return "\n".join(f"{name:<8}{text}" for name, text in parts.items())
+
+
+def _best(rows: list[Any], chosen: int, top: int | None) -> list[int]:
+    if top is None or top >= len(rows):
+        return list(range(len(rows)))
+    others = [k for k in range(len(rows)) if k != chosen]
+    others.sort(key=lambda k: -rows[k].score if math.isfinite(rows[k].score) else math.inf)
+    return [chosen, *others[: top - 1]]
+
+
+def _line(cells: list[str], widths: list[int]) -> str:
+    start = "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=False))
+    law = cells[-1]
+    if sys.stdout.isatty():
+        room = max(NARROWEST, shutil.get_terminal_size().columns - len(start) - 2)
+        law = law if len(law) <= room else law[: room - 3] + "..."
+    return f"{start}  {law}"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3g}"

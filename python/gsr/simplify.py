@@ -1,0 +1,277 @@
+"""Laws in their shortest readable form, and laws that say the same.
+
+SymPy may shorten a law, but it knows nothing of rounding and of the range of the data. So nothing
+is kept that does not give the same values on sample rows, or that reads no shorter.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from gsr._sympy_text import written
+from gsr._text import shown_name
+from gsr.deadline import TimeUp, deadline
+from gsr.encoding import evaluate
+from gsr.exceptions import PredictionWarning
+from gsr.transformation import Array
+
+if TYPE_CHECKING:
+    from gsr.equation import Equation
+
+#: Seconds for one law.
+LIMIT = 0.25
+#: Expressions with fewer operations have nothing to gain, with more they take too long.
+LEAST, MOST = 6, 60
+#: Rows that are compared, and how far values may differ.
+ROWS = 200
+ROUNDING = 1e-9
+#: A fitted number this close to a whole one differs by rounding.
+WHOLE = 1e-12
+
+#: Products of names and of functions of such products: nothing in them can be shortened.
+PLAIN = re.compile(r"(?:[^()/]|/(?!exp)|\([\w ^`]*\))*")
+
+_implicit: WeakKeyDictionary[Equation, str] = WeakKeyDictionary()
+_explicit: WeakKeyDictionary[Equation, str] = WeakKeyDictionary()
+
+
+def implicit(equation: Equation, X: Array | None = None) -> str:
+    """Return g(y) = f(x) as text, with f(x) simplified if that is shorter.
+
+    Parameters
+    ----------
+    equation : Equation
+        The law.
+    X : array of shape (n, d), optional
+        Rows on which the values must stay the same, such as training rows; random ones unless
+        given.
+
+    Returns
+    -------
+    str
+    """
+    if equation not in _implicit:
+        _implicit[equation] = _shorter_right(equation, sample(equation, X))
+    return _implicit[equation]
+
+
+def explicit(equation: Equation, X: Array | None = None, seconds: float = LIMIT) -> str:
+    """Return the law as y = ..., simplified; empty if it has no closed form.
+
+    Parameters
+    ----------
+    equation, X
+        As for `implicit`.
+    seconds : float
+        What simplification may take.
+
+    Returns
+    -------
+    str
+        Where the data meet several branches, each of them, with "or" between.
+    """
+    if equation not in _explicit:
+        _explicit[equation] = _solved(equation, sample(equation, X), seconds)
+    return _explicit[equation]
+
+
+def simplified(expression: Any, names: Sequence[str], X: Array, seconds: float = LIMIT) -> Any:
+    """Return the shortest form of a SymPy expression that was found.
+
+    Parameters
+    ----------
+    expression : sympy.Expr
+        Real, in symbols of the given names.
+    names : sequence of str
+        The symbols that the columns of `X` are.
+    X : array of shape (n, d)
+        Rows on which the values must stay the same but for rounding.
+    seconds : float
+        Time limit; what was found until then counts.
+
+    Returns
+    -------
+    sympy.Expr
+        The expression itself, with numbers folded where that is right, if nothing is shorter.
+    """
+    values = _values(expression, names, X)
+    best = expression
+    for form in _forms(expression, seconds):
+        if _length(written(form)) < _length(written(best)) and _agree(
+            values, _values(form, names, X)
+        ):
+            best = form
+    return best
+
+
+def duplicates(equations: Sequence[Equation], X: Array) -> dict[int, int]:
+    """Find laws that are the same function of the features.
+
+    Parameters
+    ----------
+    equations : sequence of Equation
+        Laws, the preferred ones first.
+    X : array of shape (n, d)
+        Rows on which they are compared, such as training rows.
+
+    Returns
+    -------
+    dict
+        The index of each law that predicts what an earlier one does, but for rounding, and the
+        index of the first such law.
+    """
+    rows = X[_spread(len(X))]
+    found: dict[int, int] = {}
+    values: list[Array] = []
+    for k, equation in enumerate(equations):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PredictionWarning)
+            values.append(equation.predict(rows))
+        for j in range(k):
+            if j not in found and _same(values[j], values[k]):
+                found[k] = j
+                break
+    return found
+
+
+def sample(equation: Equation, X: Array | None = None) -> Array:
+    """Return rows on which forms of a law can be compared."""
+    if X is not None and len(X):
+        rows: Array = np.asarray(X, dtype=float)[_spread(len(X))]
+        return rows
+    rng = np.random.default_rng(0)
+    shape = (ROWS // 2, len(equation.feature_names))
+    return np.vstack([rng.uniform(0.1, 3.0, shape), rng.normal(0.0, 2.0, shape)])
+
+
+# ---- the two sides -----------------------------------------------------------------------------
+
+
+def _shorter_right(equation: Equation, X: Array) -> str:
+    left = equation._left()  # names are free text: " = " may be in them
+    text = str(equation)[len(left) + len(" = ") :]
+    if PLAIN.fullmatch(text):
+        return f"{left} = {text}"
+    form = _folded(equation.sympy().rhs)
+    right = written(form)
+    if _length(right) < _length(text):
+        values = evaluate(equation.phi, equation.library, X) @ equation.alpha
+        if _agree(values, _values(form, equation.feature_names, X)):
+            text = right
+    return f"{left} = {text}"
+
+
+def _solved(equation: Equation, X: Array, seconds: float) -> str:
+    name = shown_name(equation.target_name)
+    if equation._left() == name:
+        return implicit(equation, X)
+    names = equation.feature_names
+    forms = [simplified(form, names, X, seconds) for form in equation.explicit()]
+    texts = dict.fromkeys(written(form) for form in forms)
+    return " or ".join(f"{name} = {text}" for text in texts)
+
+
+def _length(text: str) -> int:
+    """Return what there is to read; the order of terms changes nothing."""
+    return len(re.sub(r"[-+ ]", "", text))
+
+
+# ---- forms -------------------------------------------------------------------------------------
+
+
+def _forms(expression: Any, seconds: float) -> Iterator[Any]:
+    """Yield forms of an expression until time is up."""
+    import sympy
+
+    folded = _folded(expression)
+    yield folded
+    if not LEAST <= folded.count_ops() <= MOST:
+        return
+    ways: list[Callable[[Any], Any]] = [
+        sympy.powsimp,
+        sympy.factor_terms,
+        sympy.cancel,
+        sympy.simplify,
+    ]
+    try:
+        for way in ways:
+            with deadline(seconds / len(ways)):
+                form = _folded(way(folded))
+            yield form
+    except TimeUp:
+        return
+    except Exception:  # SymPy raises anything, and the law is there without it
+        return
+
+
+def _folded(expression: Any) -> Any:
+    """Return the expression with every number as one number, and whole where it is so."""
+    import sympy
+
+    if expression.is_number:
+        return _number(expression)
+    if isinstance(expression, sympy.Pow):
+        base, power = map(_folded, expression.args)
+        return base ** (sympy.Rational(power) if 2 * power % 1 == 0 else power)
+    if not expression.args:
+        return expression
+    return expression.func(*map(_folded, expression.args))
+
+
+def _number(value: Any) -> Any:
+    import sympy
+
+    kept = value.is_Rational or (value / sympy.pi).is_Rational
+    if kept or not value.is_real or not value.is_finite:
+        return value
+    near = round(float(value))
+    whole = near != 0 and abs(float(value) - near) <= WHOLE * abs(near)
+    return sympy.Integer(near) if whole else sympy.Float(value)
+
+
+# ---- values ------------------------------------------------------------------------------------
+
+
+def _spread(n: int) -> Any:
+    return np.unique(np.linspace(0, n - 1, min(n, ROWS)).astype(int))
+
+
+def _values(expression: Any, names: Sequence[str], X: Array) -> Array | None:
+    """Return the values of an expression, None if NumPy cannot give them."""
+    import sympy
+
+    arguments = [sympy.Symbol(f"_x{k}", real=True) for k in range(len(names))]
+    symbols = dict(zip((sympy.Symbol(n, real=True) for n in names), arguments, strict=True))
+    try:
+        function = sympy.lambdify(arguments, expression.xreplace(symbols), "numpy")
+        with np.errstate(all="ignore"):
+            found = np.asarray(function(*X.T), dtype=float)
+    except (NameError, TypeError, ValueError, ArithmeticError, AttributeError):
+        return None
+    return np.broadcast_to(found, (len(X),))
+
+
+def _agree(values: Array | None, others: Array | None) -> bool:
+    """Tell whether a form has the values of the law wherever that has any."""
+    if values is None or others is None:
+        return False
+    known = np.isfinite(values)
+    return bool(known.any()) and _close(values[known], others[known])
+
+
+def _same(values: Array, others: Array) -> bool:
+    known = np.isfinite(values)
+    if not known.any() or not np.array_equal(known, np.isfinite(others)):
+        return False
+    return _close(values[known], others[known])
+
+
+def _close(values: Array, others: Array) -> bool:
+    size = float(np.median(np.abs(values)))
+    return bool((np.abs(values - others) <= ROUNDING * (np.abs(values) + size)).all())

@@ -1,0 +1,268 @@
+"""The front as a table of equations, with the chosen one marked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from functools import cached_property
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import threadpool_limits
+
+from gsr import _latex, _table_forms, simplify
+from gsr._table_forms import COLUMNS, DIGITS, IN_FILES, IN_LATEX, PICK, SHOWN
+from gsr.exceptions import GSRError
+from gsr.selection import FrontEntry
+from gsr.transformation import Array
+
+
+class EquationRow:
+    """A law of the table.
+
+    Parameters
+    ----------
+    entry : FrontEntry
+        The law with what is known of it.
+    pick : bool
+        Whether it is the chosen one.
+    score : float
+        What its complexity gains, see `EquationTable`.
+    """
+
+    def __init__(self, entry: FrontEntry, pick: bool, score: float) -> None:
+        self._entry, self._pick, self._score = entry, pick, score
+
+    @property
+    def entry(self) -> FrontEntry:
+        """The entry of the front."""
+        return self._entry
+
+    @property
+    def pick(self) -> bool:
+        """Whether this is the chosen law."""
+        return self._pick
+
+    @property
+    def score(self) -> float:
+        """By how much ln of the squared error falls per node, from the row above."""
+        return self._score
+
+    @property
+    def complexity(self) -> int:
+        """Nodes of the expression."""
+        return self._entry.complexity
+
+    @property
+    def rmse(self) -> float:
+        """Error on the training rows, on the scale of y."""
+        return self._entry.rmse
+
+    @cached_property
+    def held_out(self) -> float:
+        """Error on held-out rows, or leaving out one row at a time; NaN if it is not known."""
+        entry = self._entry
+        if entry.held_out is not None:
+            return float(entry.held_out)
+        known = entry.data is not None or "left_out" in entry.__dict__
+        return float(entry.left_out) if known else math.nan
+
+    @property
+    def level(self) -> str:
+        """What the law leaves: rounding, noise, above (more than noise) or unknown."""
+        return str(self._entry.level)
+
+    @cached_property
+    def equation(self) -> str:
+        """The law g(y) = f(x) as text."""
+        return simplify.implicit(self._entry.equation, self._sample)
+
+    @cached_property
+    def explicit(self) -> str:
+        """The law as y = ...; empty without a closed form."""
+        return simplify.explicit(self._entry.equation, self._sample)
+
+    @cached_property
+    def sympy(self) -> Any:
+        """The law as a SymPy equation, with all digits."""
+        return self._entry.equation.sympy()
+
+    def latex(self, digits: int = 6) -> str:
+        """Return the law as LaTeX, with so many significant digits."""
+        sides = self._entry.equation.terms()
+        return " = ".join(_latex.side(terms, digits) for terms in sides)
+
+    def predict(self, X: npt.ArrayLike) -> Array:
+        """Solve the law for y; see `gsr.equation.Equation.predict`."""
+        return self._entry.equation.predict(X)
+
+    @property
+    def _sample(self) -> Array | None:
+        return None if self._entry.data is None else self._entry.data.X
+
+    def __str__(self) -> str:
+        return f"{PICK if self.pick else '':3}  {self._entry}"
+
+    def __repr__(self) -> str:
+        shown = f"complexity={self.complexity}, rmse={self.rmse:.4g}, pick={self.pick}"
+        return f"EquationRow({self.equation!r}, {shown})"
+
+
+class EquationTable(Sequence[EquationRow]):
+    """The front as a sequence of rows, simplest first; a column is had by its name.
+
+    Columns are `pick`, `complexity`, `rmse` (on the training rows), `held_out` (the error on
+    held-out rows, or leaving out one row at a time), `score`, `level` (what the law leaves),
+    `equation` (the law as text), `explicit` (y = ... as text, empty without a closed form),
+    `sympy` and `predict` (a callable). Each is computed when asked for.
+
+    The score is PySR's: minus the change of ln(mean squared error) per change of complexity, from
+    the row above; it is 0 in the first row. The error of an exact law is counted as the rounding
+    of the largest error in the table, so that its score is finite and large.
+
+    Parameters
+    ----------
+    entries : sequence of FrontEntry
+        The front, simplest first.
+    best_index : int
+        The chosen one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gsr import GSRRegressor
+    >>> x = np.linspace(1, 4, 20)[:, None]
+    >>> table = GSRRegressor(random_state=0).fit(x, 2 * x[:, 0]).equations_
+    >>> [row.equation for row in table if row.pick]
+    ['y = 2 x1']
+    """
+
+    def __init__(self, entries: Sequence[FrontEntry], best_index: int) -> None:
+        if not 0 <= best_index < max(len(entries), 1):
+            raise GSRError(f"best_index must be from 0 to {len(entries) - 1}, got {best_index!r}")
+        scores = _scores(entries)
+        self._rows = tuple(
+            EquationRow(entry, k == best_index, score)
+            for k, (entry, score) in enumerate(zip(entries, scores, strict=True))
+        )
+        self._best_index = best_index
+
+    # ---- a sequence --------------------------------------------------------------------------
+
+    @property
+    def best_index(self) -> int:
+        """Where the chosen law is."""
+        return self._best_index
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return COLUMNS
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[EquationRow]:
+        return iter(self._rows)
+
+    @overload
+    def __getitem__(self, key: int) -> EquationRow: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[EquationRow, ...]: ...
+    @overload
+    def __getitem__(self, key: str) -> list[Any]: ...
+    def __getitem__(self, key: int | slice | str) -> Any:
+        if isinstance(key, str):
+            return [getattr(row, _table_forms.column(key)) for row in self._with([key])]
+        try:
+            return self._rows[key]
+        except IndexError:
+            message = f"row must be from 0 to {len(self) - 1}, got {key}"
+            raise IndexError(message) from None
+
+    # ---- forms -------------------------------------------------------------------------------
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas.DataFrame, with all columns."""
+        try:
+            pd: Any = import_module("pandas")
+        except ImportError as error:
+            raise GSRError("to_pandas needs pandas: pip install pandas") from error
+        # What SymPy and callables are, pandas need not know.
+        kinds = {name: object for name in ("sympy", "predict")}
+        return pd.DataFrame(
+            {name: pd.Series(self[name], dtype=kinds.get(name)) for name in COLUMNS}
+        )
+
+    def to_csv(self, path: str | PathLike[str] | None = None) -> str | None:
+        """Write the table as comma-separated values, with all digits.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            The file; the text is returned unless given.
+
+        Returns
+        -------
+        str or None
+        """
+        text = _table_forms.as_csv(self._with(IN_FILES))
+        if path is None:
+            return text
+        Path(path).write_text(text, encoding="utf-8", newline="")
+        return None
+
+    def latex(self, columns: Sequence[str] = IN_LATEX, digits: int = DIGITS) -> str:
+        r"""Return the table as LaTeX for the package booktabs.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            What to show, such as ``("complexity", "rmse", "equation")``.
+        digits : int
+            Significant digits of all numbers.
+
+        Returns
+        -------
+        str
+            A tabular; the chosen law is marked if ``"pick"`` is a column.
+        """
+        return _table_forms.as_latex(self._with(columns), columns, digits)
+
+    def __str__(self) -> str:
+        return _table_forms.as_text(self._with(SHOWN))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return _table_forms.as_html(self._with(SHOWN))
+
+    def _with(self, columns: Sequence[str]) -> EquationTable:
+        """Return the table itself once what is slow in these columns is known.
+
+        Matrices are narrow: to start threads for them costs more than they save.
+        """
+        slow = [name for name in ("level", "held_out") if name in columns]
+        with threadpool_limits(1) if slow else nullcontext():
+            for row in self:
+                for name in slow:
+                    getattr(row, name)
+        return self
+
+
+def _scores(entries: Sequence[FrontEntry]) -> list[float]:
+    errors = np.array([entry.rmse for entry in entries], dtype=float)
+    finite = errors[np.isfinite(errors)]
+    floor = max(float(np.finfo(float).eps) * finite.max(initial=0.0), float(np.finfo(float).tiny))
+    logarithms = 2.0 * np.log(np.maximum(errors, floor))
+    scores = [0.0] * len(entries)
+    for k in range(1, len(entries)):
+        nodes = entries[k].complexity - entries[k - 1].complexity
+        fall = logarithms[k - 1] - logarithms[k]
+        scores[k] = float(fall / nodes) if nodes > 0 and math.isfinite(fall) else math.nan
+    return scores

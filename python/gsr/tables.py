@@ -1,0 +1,177 @@
+"""Tables of numbers from files: CSV, TSV and the like, NPY, NPZ, Parquet; gzip is seen through."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from gsr.exceptions import GSRError
+from gsr.files import Source
+
+Array = npt.NDArray[np.float64]
+#: A column by its name, or by its number from 1.
+Column = str | int
+#: Which columns to read, given or made from the names that there are.
+Columns = Sequence[Column] | Callable[[Sequence[str]], Sequence[Column]] | None
+
+#: How other kinds of files begin, and what to do about them.
+FOREIGN = {
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook: save the sheet as CSV",
+    b"\x89HDF": "an HDF5 file: write the table as CSV, NPY or Parquet",
+    b"SQLite format 3": "a SQLite data base: write the table as CSV, NPY or Parquet",
+    b"\xff\xfe": "text in UTF-16: save it as UTF-8",
+    b"\xfe\xff": "text in UTF-16: save it as UTF-8",
+    b"%PDF": "a PDF document: save the table as CSV",
+    b"BZh": "compressed with bzip2: unpack it first, or use gzip",
+    b"\xfd7zXZ": "compressed with xz: unpack it first, or use gzip",
+    b"(\xb5/\xfd": "compressed with zstd: unpack it first, or use gzip",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns of numbers with their names.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Of the columns; x1, x2, ... by their place in the file if it has no header.
+    values : array of shape (rows, columns)
+        Missing values are NaN.
+    origin : str
+        The file.
+    named : bool
+        Whether the names come from the file.
+    notes : tuple of str
+        What the reader took for granted and the user may want to know.
+    lines : array of int, optional
+        Line in the file of each row, where it is known.
+    """
+
+    names: tuple[str, ...]
+    values: Array
+    origin: str
+    named: bool = True
+    notes: tuple[str, ...] = ()
+    lines: npt.NDArray[np.int64] | None = field(default=None, repr=False)
+
+    def column(self, wanted: Column) -> int:
+        """Return the place of a column, given by name or by its number from 1."""
+        return find(wanted, self.names, self.origin)
+
+    def place(self, row: int) -> str:
+        """Tell where a row is, in the words of an error message."""
+        return f"row {row + 1}" if self.lines is None else f"line {int(self.lines[row])}"
+
+
+def find(wanted: Column, names: Sequence[str], origin: str) -> int:
+    """Return the place of a column among the names, or raise with a suggestion."""
+    text = str(wanted).strip()
+    if isinstance(wanted, str) and text in names:
+        return names.index(text)
+    if text.isdecimal() and len(text) < 10:
+        if 1 <= int(text) <= len(names):
+            return int(text) - 1
+        raise GSRError(f"{origin}: there is no column {text}; columns are 1 to {len(names)}")
+    near = get_close_matches(text, names, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {_listed(names)}"
+    raise GSRError(f"{origin}: there is no column {wanted!r}; {hint}")
+
+
+def select(
+    names: Sequence[str], columns: Columns, drop: Collection[Column], origin: str
+) -> list[int]:
+    """Return the places of the columns wanted, in their order, without those to drop."""
+    columns = columns(names) if callable(columns) else columns
+    wanted = range(len(names)) if columns is None else [find(c, names, origin) for c in columns]
+    unwanted = {find(c, names, origin) for c in drop}
+    chosen = [c for c in dict.fromkeys(wanted) if c not in unwanted]
+    if not chosen:
+        raise GSRError(f"{origin}: no column is left to read")
+    return chosen
+
+
+def check_names(names: Sequence[str], origin: str) -> None:
+    """Raise if two columns have the same name."""
+    first: dict[str, int] = {}
+    for number, name in enumerate(names, start=1):
+        if name in first:
+            raise GSRError(
+                f"{origin}: columns {first[name]} and {number} are both named {name!r}; rename "
+                f"one, or read the table without its header"
+            )
+        first[name] = number
+
+
+def read(
+    path: str | os.PathLike[str] | Source,
+    *,
+    columns: Columns = None,
+    drop: Collection[Column] = (),
+    header: bool | None = None,
+    delimiter: str | None = None,
+) -> Table:
+    """Read a table of numbers.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, or ``"-"`` for standard input. What it is, its content tells.
+    columns : sequence of str or int, or callable, optional
+        Which columns to read, by name or by number from 1, or a function that makes that of all
+        names; all unless given.
+    drop : collection of str or int
+        Columns to leave out.
+    header : bool, optional
+        Whether the first row of a text file holds names; found out unless given.
+    delimiter : str, optional
+        What separates fields of a text file: ``","``, ``";"``, ``"tab"``, ``"space"``, or another
+        character; found out unless given.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    GSRError
+        Names the file and, where there is one, the line and the column.
+    """
+    from gsr import binary_tables, text_tables
+
+    source = path if isinstance(path, Source) else Source(path)
+    try:
+        start = source.start()
+        if not start:
+            raise GSRError(f"{source.name}: the file is empty")
+        for magic, advice in FOREIGN.items():
+            if start.startswith(magic):
+                raise GSRError(f"{source.name} is {advice}")
+        if start.startswith(binary_tables.MAGIC):
+            table: Table = binary_tables.read(source, start, columns, drop)
+        else:
+            table = text_tables.read(source, columns, drop, header, delimiter)
+        return table
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise GSRError(f"{source.name}: the compressed file is damaged or cut off") from error
+    except MemoryError as error:
+        raise GSRError(f"{source.name}: the table does not fit into memory") from error
+
+
+def _listed(names: Sequence[str], most: int = 12) -> str:
+    shown = ", ".join(map(repr, names[:most]))
+    return shown if len(names) <= most else f"{shown}, ... ({len(names)} columns)"
+
+
+def path_of(origin: str | os.PathLike[str]) -> Path | None:
+    """Return the path of a regular file, None for pipes and standard input."""
+    path = Path(origin)
+    return path if str(origin) != "-" and path.is_file() else None

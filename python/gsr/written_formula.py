@@ -1,0 +1,365 @@
+"""Formulas that a user knows: as structures to start a search from, and fitted to data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gsr._fitted import FittedLaw, Training
+from gsr._formula_terms import Known, Reader
+from gsr._rows import IntegerMatrix
+from gsr.encoding import encode, encode_target
+from gsr.equation import Equation
+from gsr.exceptions import GSRError
+from gsr.library import Library, resolve
+from gsr.rows import Rows
+from gsr.validation import as_weights
+
+__all__ = ["Structure", "parse", "parse_terms", "refit"]
+
+T = TypeVar("T")
+#: What SymPy may raise on expressions that make no sense.
+FAILURES = (ArithmeticError, AttributeError, NotImplementedError, RecursionError, TypeError)
+
+
+class Structure(NamedTuple):
+    """A formula in the encoding of the search.
+
+    Parameters
+    ----------
+    psi, phi : list of matrices
+        Basis functions of the target and of the features.
+    beta, alpha : list of float
+        Their coefficients as far as the formula gives them, else 1; beta[0] is 1.
+    """
+
+    psi: list[IntegerMatrix]
+    phi: list[IntegerMatrix]
+    beta: list[float]
+    alpha: list[float]
+
+
+def parse(
+    formula: Any,
+    feature_names: Sequence[str],
+    target_name: str,
+    library: Library,
+    target_library: Library,
+    data: Training | None = None,
+) -> list[Structure]:
+    """Return formulas as structures that a search can start from.
+
+    Parameters
+    ----------
+    formula : str, Equation, sympy.Expr, sympy.Eq or a sequence of these
+        Text such as ``"y = a*x1^2 + b*sin(w*x2) + c"``, ``"x1*sin(x2)"`` (for y = ...) or
+        ``"period^2 = k distance^3"``. ``^`` and ``**`` are powers, a space is a product, names
+        with odd characters stand between backticks. Names that are neither features nor the
+        target are constants to fit, and so are numbers with a point inside arguments; whole
+        numbers stay. Every term has a coefficient that is fitted; a number there is its start.
+        A power that is no multiple of one half is one of the absolute value.
+    feature_names : sequence of str
+        The features.
+    target_name : str
+        The target.
+    library, target_library : Library
+        What the structures are made of.
+    data : Training, optional
+        Rows to fit the constants to, as `refit` does; otherwise those inside arguments that the
+        formula gives no value for are anything near 1.
+
+    Returns
+    -------
+    list of Structure
+        One for each formula.
+
+    Raises
+    ------
+    GSRError
+        Names the part that cannot be read, or not be written with the libraries.
+    """
+    many = isinstance(formula, Sequence) and not isinstance(formula, str)
+    found = []
+    for each in formula if many else [formula]:
+        if isinstance(each, Equation) and _fits(each, feature_names, library, target_library):
+            found.append(_copied(each))
+        else:
+            known = _read(each, Reader(feature_names, target_name, library, target_library))
+            tables = library, target_library
+            first = _started(known, feature_names, *tables, each)
+            found.append(first if data is None else _fitted(known, feature_names, data) or first)
+    return found
+
+
+def parse_terms(
+    terms: Iterable[Any], feature_names: Sequence[str], library: Library, target_name: str = "y"
+) -> list[IntegerMatrix]:
+    """Return terms of the features as basis matrices, without their coefficients.
+
+    Parameters
+    ----------
+    terms : iterable of str or sympy.Expr
+        Such as ``"x1*sin(x2)"``; each is one term, no sum of several.
+    feature_names : sequence of str
+        The features.
+    library : Library
+        What the matrices are made of.
+    target_name : str
+        The target, which must not be in them.
+
+    Returns
+    -------
+    list of matrices
+    """
+    found = []
+    for each in [terms] if isinstance(terms, str) else terms:
+        reader = Reader(feature_names, target_name, library, library)
+        known = _read(each, reader)
+        alone = [(t.coefficient, t.basis) for t in known.target] == [(1, reader.y)]
+        if not alone or "=" in str(each) or not isinstance(each, (str, _expression())):
+            raise GSRError(f"the term {str(each)!r} must be a function of the features alone")
+        if len(known.features) != 1:
+            raise GSRError(
+                f"{str(each)!r} has {len(known.features)} terms; list each term by itself"
+            )
+        found += _started(known, feature_names, library, library, each).phi
+    return found
+
+
+def refit(
+    formula: Any,
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    feature_names: Sequence[str] | None = None,
+    target_name: str | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    *,
+    library: Any = "all",
+    target_library: Any = None,
+) -> Equation:
+    """Fit the constants of a known formula to data, without a search.
+
+    Coefficients are found by least squares. Constants inside arguments start from the numbers in
+    the formula, or from a scan; a letter that stands in several places is one constant.
+
+    Parameters
+    ----------
+    formula : str, Equation, sympy.Expr or sympy.Eq
+        As for `parse`.
+    X : array or data frame of shape (N, d)
+        Features.
+    y : array or series of shape (N,)
+        Target.
+    feature_names : sequence of str, optional
+        Those of the data frame, else x1, x2, ...
+    target_name : str, optional
+        That of the series, else y.
+    sample_weight : array of shape (N,), optional
+        Weights of the rows.
+    library, target_library : Library, str or sequence
+        What the law is made of; the target's is that of the features unless given.
+
+    Returns
+    -------
+    Equation
+        Exact to rounding where the data are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.linspace(1, 5, 20)[:, None]
+    >>> print(refit("y = a*exp(-x1/tau) + b", x, 3 * np.exp(-x[:, 0] / 2) + 1))
+    y = 3 exp(-0.5 x1) + 1
+    """
+    from gsr._formula_fit import fit, reduced
+
+    names, target = _names(X, y, feature_names, target_name)
+    tables = resolve(library), resolve(library if target_library is None else target_library)
+    rows = _rows(X, y, sample_weight, names, target)
+    data = Training(*tables, np.asfortranarray(rows.X), rows.y, rows.weights)
+    known = reduced(_read(formula, Reader(names, target, *tables)))
+    _started(known, names, *tables, formula)  # what cannot be encoded shows before any work
+    law, level = fit(known, _encoder(known, names, *tables), data)
+    equation = Equation.from_data(
+        *tables, law.psi, law.beta, law.phi, law.alpha, data.X, data.y,
+        feature_names=names, target_name=target,
+    )  # fmt: skip
+    return replace(equation, level=level)
+
+
+def _fitted(known: Known, names: Sequence[str], data: Training) -> Structure | None:
+    """Return a structure whose constants are fitted, None if no values are any good."""
+    from gsr._formula_fit import fit, reduced
+
+    known = reduced(known)
+    try:
+        law, _ = fit(known, _encoder(known, names, data.library, data.target_library), data)
+    except GSRError:
+        return None
+    return _copied(law)
+
+
+# ---- encoding --------------------------------------------------------------------------------
+
+
+def started(known: Known) -> dict[Any, float]:
+    """Return a value for each constant: that of the formula, or one that is no special number."""
+    inside = {s for term in (*known.target, *known.features) for s in term.basis.free_symbols}
+    values = {}
+    for k, (symbol, start) in enumerate(known.starts.items(), start=1):
+        unset = 1.0 + 0.09 * k if symbol in inside else 1.0
+        values[symbol] = unset if start is None else start
+    return values
+
+
+def _started(
+    known: Known, names: Sequence[str], library: Library, target_library: Library, text: object
+) -> Structure:
+    values = started(known)
+    return _guarded(lambda: structure(known, values, names, library, target_library), text)
+
+
+def _encoder(
+    known: Known, names: Sequence[str], library: Library, target_library: Library
+) -> Callable[..., Structure]:
+    def encoded(values: Mapping[Any, float], coefficients: npt.ArrayLike) -> Structure:
+        tables = library, target_library
+        return structure(known, values, names, *tables, coefficients=coefficients)
+
+    return encoded
+
+
+def structure(
+    known: Known,
+    values: Mapping[Any, float],
+    feature_names: Sequence[str],
+    library: Library,
+    target_library: Library,
+    coefficients: npt.ArrayLike | None = None,
+) -> Structure:
+    """Return the formula in the encoding of the search, for some values of its constants.
+
+    The coefficients are those of the terms of target and features; of the formula unless given.
+    """
+    import sympy
+
+    numbers = {symbol: sympy.Float(float(value), 17) for symbol, value in values.items()}
+    terms = (*known.target, *known.features)
+    given = [t.coefficient.xreplace(numbers) for t in terms]
+    if coefficients is not None:
+        given = [sympy.Float(float(c), 17) for c in np.asarray(coefficients)]
+
+    def side(first: int, last: int, form: Callable[[Any], IntegerMatrix]) -> Any:
+        matrices, found = [], []
+        for term, coefficient in zip(terms[first:last], given[first:last], strict=True):
+            number, basis = _split(term.basis.xreplace(numbers))
+            matrices.append(_named(form, basis, term.text, feature_names))
+            found.append(_real(coefficient * number, term.text))
+        return matrices, found
+
+    d, n_target = len(feature_names), len(known.target)
+    psi, beta = side(0, n_target, lambda basis: encode_target(basis, target_library))
+    phi, alpha = side(n_target, len(terms), lambda basis: encode(basis, library, d))
+    return Structure(psi, phi, [b / beta[0] for b in beta], [a / beta[0] for a in alpha])
+
+
+def _split(expression: Any) -> tuple[Any, Any]:
+    """Return the number in front of a basis function, and the rest."""
+    if not expression.free_symbols:
+        return expression, expression**0
+    found: tuple[Any, Any] = expression.as_independent(*expression.free_symbols, as_Add=False)
+    return found
+
+
+def _named(
+    form: Callable[[Any], IntegerMatrix], basis: Any, text: str, names: Sequence[str]
+) -> IntegerMatrix:
+    """Encode a basis function; a message speaks of the user's names."""
+    try:
+        return form(basis)
+    except (*FAILURES, ValueError) as error:
+        reason = re.sub(
+            r"\bx(\d+)\b", lambda m: names[int(m[1]) - 1] if 0 < int(m[1]) <= len(names) else m[0],
+            str(error),
+        )  # fmt: skip
+        raise GSRError(f"the term {text!r} of the formula: {reason}") from None
+
+
+def _real(value: Any, text: str) -> float:
+    number = _guarded(lambda: complex(value), text)
+    if number.imag or not np.isfinite(number.real) or not number.real:
+        raise GSRError(f"the term {text!r} of the formula has the coefficient {value!s}")
+    return number.real
+
+
+def _guarded(make: Callable[[], T], text: object) -> T:
+    try:
+        return make()
+    except GSRError:
+        raise
+    except (*FAILURES, ValueError) as error:
+        raise GSRError(f"{str(text)!r} cannot be used: {type(error).__name__}: {error}") from error
+
+
+# ---- reading ---------------------------------------------------------------------------------
+
+
+def _expression() -> Any:
+    import sympy
+
+    return sympy.Expr
+
+
+def _read(formula: Any, reader: Reader) -> Known:
+    if isinstance(formula, Equation):
+        formula = formula.sympy()
+    return _guarded(lambda: reader.read(formula), formula)
+
+
+def _fits(
+    equation: Equation, names: Sequence[str], library: Library, target_library: Library
+) -> bool:
+    same = equation.library == library and equation.target_library == target_library
+    return same and tuple(names) == equation.feature_names
+
+
+def _copied(equation: Equation | FittedLaw) -> Structure:
+    psi, phi = ([[list(r) for r in m] for m in side] for side in (equation.psi, equation.phi))
+    return Structure(psi, phi, equation.beta.tolist(), equation.alpha.tolist())
+
+
+def _names(
+    X: Any, y: Any, feature_names: Sequence[str] | None, target_name: str | None
+) -> tuple[list[str], str]:
+    shape = np.shape(X)
+    if len(shape) != 2:
+        raise GSRError(f"X must be a table of rows and columns, but its shape is {shape}")
+    columns = getattr(X, "columns", None)
+    given = feature_names if feature_names is not None else columns
+    names = [f"x{v + 1}" for v in range(shape[1])] if given is None else [str(n) for n in given]
+    target = str(target_name or getattr(y, "name", None) or "y")
+    if len(names) != shape[1]:
+        raise GSRError(f"X has {shape[1]} columns, but there are {len(names)} feature names")
+    everything = [*names, target]
+    twice = [name for name in everything if everything.count(name) > 1]
+    if twice:
+        raise GSRError(f"names must differ, but {twice[0]!r} is there twice")
+    return names, target
+
+
+def _rows(X: Any, y: Any, sample_weight: Any, names: Sequence[str], target: str) -> Rows:
+    table, column = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
+    if column.shape != (len(table),) or not len(table):
+        raise GSRError(f"X of shape {table.shape} and y of shape {column.shape} do not fit")
+    for name, values in [*zip(names, table.T, strict=True), (target, column)]:
+        if not np.isfinite(values).all():
+            row = int(np.argmin(np.isfinite(values)))
+            raise GSRError(f"{name!r} has values that are not finite, first in row {row}")
+    weights = _guarded(lambda: as_weights(sample_weight, table), "sample_weight")
+    rows = Rows(table, column, weights)
+    return rows if weights is None else rows.take(np.flatnonzero(weights > 0.0))

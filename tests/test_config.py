@@ -1,0 +1,163 @@
+"""Configuration files: what they hold, and what is said about mistakes."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gsr import config
+from gsr.config import Config, default_toml, parse, toml_value
+from gsr.estimator import GSRRegressor
+from gsr.exceptions import GSRError
+from gsr.settings import NOT_IN_FILES, schema
+
+FILE = """\
+[data]
+path = "planets.csv"
+target = "period"
+[search]
+depth = 2
+n_phi = 9
+poles = "forbid"
+[run]
+max_time = inf
+seed = 3
+"""
+
+
+def test_what_is_set_goes_to_the_estimator() -> None:
+    found = parse(FILE)
+    assert found.get("data", "target") == "period"
+    assert found.get("run", "n_jobs") == -1
+    assert (found.is_set("run", "seed"), found.is_set("run", "n_jobs")) == (True, False)
+    chosen = found.estimator_options()
+    assert chosen.pop("max_time") is None
+    assert chosen.pop("random_state") == 3
+    assert chosen.pop("poles") == "forbid"
+    assert chosen == {"depth": 2, "hyperparameters": {"n_phi": 9}}
+
+
+def test_every_parameter_of_the_estimator_has_a_place() -> None:
+    placed = {key.parameter for keys in schema().values() for key in keys.values()}
+    parameters = set(inspect.signature(GSRRegressor.__init__).parameters)
+    assert parameters - placed - set(NOT_IN_FILES) == {"self"}
+
+
+def test_defaults_are_those_of_the_estimator() -> None:
+    parameters = inspect.signature(GSRRegressor.__init__).parameters
+    for name, parameter in (("max_time", "max_time"), ("n_jobs", "n_jobs")):
+        assert schema()["run"][name].default == parameters[parameter].default
+
+
+def test_the_data_are_beside_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text(FILE)
+    assert config.read(path).data_path() == str(tmp_path / "planets.csv")
+    with pytest.raises(GSRError, match=r"no data: name a table, or set data\.path"):
+        Config().data_path()
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    text = (
+        "seed = 1\n"
+        "[data]\n"
+        'path = ["a"]\n'
+        "targt = 1\n"
+        "[serch]\n"
+        "[search]\n"
+        'poles = "forbit"\n'
+        "max_time = 3\n"
+        "n_phi = 0\n"
+        "run.seed = 2\n"
+        "[run]\n"
+        '"n_jobs" = true\n'
+    )
+    with pytest.raises(GSRError) as error:
+        parse(text, ["run.seed=-1", "nonsense", "log.levl=info", "run.output={"], "c.toml")
+    assert str(error.value).splitlines() == [
+        "c.toml: 13 mistakes",
+        "  line 1: 'seed' stands outside a section; it belongs below [run]",
+        "  line 3: data.path must be text, got ['a']",
+        "  line 4: [data] has no key 'targt'; did you mean 'target'?",
+        "  line 5: there is no section [serch]; did you mean [search]?",
+        "  line 7: search.poles must be 'avoid' or 'forbid' or 'allow', got 'forbit'; "
+        "did you mean 'forbid'?",
+        "  line 8: [search] has no key 'max_time'; it belongs below [run]",
+        "  line 9: search.n_phi must be a whole number from 1 to 200, got 0",
+        "  line 10: [search] has no key 'run'; there are " + ", ".join(schema()["search"]),
+        "  line 12: run.n_jobs must be a whole number of at least -1024, got True",
+        "  --set: run.seed must be a whole number of at least 0, got -1",
+        "  --set: must be section.key=value, got 'nonsense'",
+        "  --set: [log] has no key 'levl'; did you mean 'level'?",
+        "  --set run.output: '{' is no TOML value; text with signs in it needs quotes",
+    ]
+
+
+def test_bad_toml_is_told_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(GSRError, match=r"configuration: .*line 2"):
+        parse("[data]\npath = \n")
+    path = tmp_path / "c.toml"
+    path.write_bytes(b"\xff")
+    with pytest.raises(GSRError, match="not UTF-8"):
+        config.read(path)
+    with pytest.raises(GSRError, match=r"cannot read the configuration .*: No such file"):
+        config.read(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize(
+    ("override", "value"),
+    [
+        ("data.target=y", "y"),
+        ("data.target=3", 3),
+        ('data.target="3"', "3"),
+        ("data.target = flow rate", "flow rate"),
+        ('data.features=["a", 2]', ["a", 2]),
+        ("data.header=false", False),
+    ],
+)
+def test_overrides_have_toml_values(override: str, value: object) -> None:
+    key = override.partition("=")[0].strip().partition(".")[2]
+    assert parse(FILE, [override]).get("data", key) == value
+
+
+def test_the_example_has_every_key_and_is_valid() -> None:
+    text = default_toml()
+    assert parse(text).values == {"data": {"path": "data.csv", "target": "y"}}
+    filled = re.sub(r"^#(?=\w+ = )", "", text, flags=re.M)
+    found = parse(filled).values
+    assert {section: set(keys) for section, keys in found.items()} == {
+        section: set(keys) for section, keys in schema().items()
+    }
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_settings_are_written_as_they_are_read() -> None:
+    found = parse(FILE)
+    assert parse(found.to_toml()).values == found.values
+
+
+@settings(max_examples=200)
+@given(
+    st.recursive(
+        st.text() | st.integers(-(2**63), 2**63 - 1) | st.booleans() | st.floats(allow_nan=False),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+        max_leaves=5,
+    )
+)
+def test_any_value_is_written_as_toml(value: object) -> None:
+    assert config.tomllib.loads(f"v = {toml_value(value)}")["v"] == value
+
+
+@settings(max_examples=300)
+@given(st.text(max_size=60) | st.text("[]data.run=\"'#{},\n 1e", max_size=60))
+def test_any_text_is_read_or_told(text: str) -> None:
+    for make in (lambda: parse(text), lambda: parse("", [text])):
+        try:
+            make()
+        except GSRError:
+            continue

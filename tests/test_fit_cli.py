@@ -1,0 +1,223 @@
+"""`gsr fit` and the commands that use what it found."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gsr
+from gsr import GSRRegressor
+from gsr.cli import main
+
+X = np.random.default_rng(0).uniform(1, 3, (15, 2))
+Y = 2 * X[:, 0] * X[:, 1]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "data.csv"
+    lines = [f"r,{a!r},{b!r},{y!r}" for a, b, y in np.c_[X, Y].tolist()]
+    path.write_text("\n".join(["name,a,b,y", *lines]) + "\n")
+    return path
+
+
+@pytest.fixture
+def fit(data: Path, capsys: pytest.CaptureFixture[str]) -> Any:
+    def run(*options: str, table: str | None = None, code: int = 0) -> Any:
+        arguments = ["fit", table or str(data), "--drop", "name", "--seed", "0", *options]
+        assert main(arguments) == code, capsys.readouterr().err
+        return capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run folder on noisy data, with several laws."""
+    folder = tmp_path_factory.mktemp("runs")
+    noisy = Y + np.random.default_rng(1).normal(0, 0.01, len(Y))
+    np.savetxt(folder / "data.csv", np.c_[X, noisy], "%.17g", ",", header="a,b,y", comments="")
+    options = ["--target", "y", "--seed", "0", "--max-time", "0.5", "-q"]
+    assert main(["fit", str(folder / "data.csv"), *options, "-o", str(folder / "run")]) == 0
+    return folder / "run"
+
+
+# ---- fit -------------------------------------------------------------------------------------
+
+
+def test_a_law_is_printed_and_nothing_written(fit: Any, data: Path) -> None:
+    told = fit("--target", "y")
+    law, _, head, *_ = told.out.splitlines()
+    assert law == "y = 2 a b"
+    assert head.split() == ["#", "nodes", "RMSE", "law"]
+    assert sum(line.startswith(">") for line in told.out.splitlines()) == 1
+    assert "nothing but rounding: the law is exact" in told.out
+    assert "until an exact law was found" in told.out
+    assert told.err == ""
+    assert [path.name for path in data.parent.iterdir()] == ["data.csv"]
+
+
+@pytest.mark.parametrize("target", ["y", "4", None])
+def test_the_target_is_named_numbered_or_last(fit: Any, target: str | None) -> None:
+    told = fit("-q", *(["--target", target] if target else []))
+    assert told.out == "y = 2 a b\n"
+    noted = fit(*(["--target", target] if target else [])).err
+    assert ("the target is the last column, 'y'" in noted) == (target is None)
+
+
+def test_tables_without_a_header(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = data.with_name("plain.txt")
+    np.savetxt(path, np.c_[Y, X], "%.17g")
+    assert main(["fit", str(path), "--target", "1", "--seed", "0", "-q"]) == 0
+    assert capsys.readouterr().out == "y = 2 x2 x3\n"
+
+
+def test_json_is_the_result(fit: Any, data: Path) -> None:
+    found = json.loads(fit("--target", "y", "--json").out)
+    assert found["equation"] == found["explicit"] == "y = 2 a b"
+    assert (found["status"], found["level"], found["rows"], found["seed"]) == (
+        "exact", "rounding", 15, 0,
+    )  # fmt: skip
+    assert found["front"][found["best_index"]]["equation"] == "y = 2 a b"
+    assert found["data"] == {"path": str(data), "sha256": None}
+
+
+def test_options_reach_the_estimator(fit: Any, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[str, Any] = {}
+
+    def record(self: GSRRegressor, X: Any, y: Any, weights: Any) -> GSRRegressor:
+        seen.update(self.get_params(), rows=len(X), weights=weights, names=self._table_names)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(GSRRegressor, "fit", record)
+    config = data.with_name("c.toml")
+    config.write_text('[search]\npoles = "forbid"\ndepth = 2\n[run]\nmax_time = 7\nn_jobs = 1\n')
+    fit(
+        "--config", str(config), "--set", "search.n_phi=9", "--max-time", "inf", "--jobs", "2",
+        "--preset", "paper", "--library", "sin,identity", "--target-library", "all",
+        "--features", "a", "--target", "y", "--weights", "b", "--criterion", "bic",
+        "--units", "a=m,y=m/s", "--allow", "a=sin", "--allow", "y=ln,exp", "--forbid", "a=cos",
+        "--max-evals", "100", "--max-terms", "3", "--s-gsr", "--validation", "0.2", "-v",
+        code=130,
+    )  # fmt: skip
+    expected = {
+        "poles": "forbid", "depth": 2, "max_time": None, "n_jobs": 2, "preset": "paper",
+        "library": ["sin", "identity"], "target_library": "all", "criterion": "bic",
+        "units": {"a": "m", "y": "m/s"}, "allow": {"a": ["sin"], "y": ["ln", "exp"]},
+        "forbid": {"a": ["cos"]}, "max_evals": 100, "max_terms": 3, "transform_target": False,
+        "validation_fraction": 0.2, "verbose": True, "random_state": 0,
+        "hyperparameters": {"n_phi": 9}, "rows": 15, "names": (("a",), "y"),
+    }  # fmt: skip
+    assert {name: seen[name] for name in expected} == expected
+    np.testing.assert_array_equal(seen["weights"], X[:, 1])
+
+
+def test_wrong_settings_are_told_together(fit: Any, data: Path) -> None:
+    told = fit("--max-time", "soon", "--poles", "forbit", "--missing", "keep", code=2).err
+    assert "--max-time must be a number of at least 0, got 'soon'" in told
+    assert "--poles must be 'avoid' or 'forbid' or 'allow', got 'forbit'; did you mean" in told
+    assert "--missing must be 'raise' or 'drop', got 'keep'" in told
+    assert "no column 'z'" in fit("--target", "z", code=2).err
+    assert "is among those to drop" in fit("--target", "name", code=2).err
+    assert "both target and weights" in fit("--target", "y", "--weights", "y", code=2).err
+
+
+def test_missing_rows_can_be_left_out(fit: Any, data: Path) -> None:
+    data.write_text(data.read_text() + "r,1,,2\n")
+    told = fit("--target", "y", "--missing", "drop")
+    assert told.out.startswith("y = 2 a b\n")
+    assert "1 of 16 rows miss a value, in 'b', and are left out" in told.err
+
+
+def test_a_run_can_be_repeated_from_its_folder(fit: Any, data: Path) -> None:
+    run, again = data.with_name("run"), data.with_name("again")
+    fit("--target", "y", "-o", str(run))
+    assert main(["fit", "--config", str(run / "config.toml"), "-o", str(again)]) == 0
+    first, second = ((f / "equations.csv").read_text() for f in (run, again))
+    assert first == second
+    sums = [json.loads((f / "result.json").read_text())["data"]["sha256"] for f in (run, again)]
+    assert sums[0] == sums[1] and len(sums[0]) == 64
+    assert "holds the result of a run" in fit("--target", "y", "-o", str(run), code=2).err
+    fit("--target", "y", "-o", str(run), "--overwrite", code=0)
+
+
+def test_sections_of_cluster_runs_are_noted(
+    fit: Any, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gsr import settings
+
+    key = settings.Key(settings.options.Range(int, 1), "how often", 10)
+    monkeypatch.setitem(settings.SECTIONS, "islands", lambda: {"interval": key})
+    settings.schema.cache_clear()
+    config = data.with_name("c.toml")
+    config.write_text("[islands]\ninterval = 5\n")
+    told = fit("--target", "y", "--config", str(config))
+    settings.schema.cache_clear()
+    assert "the section [islands] is for cluster runs" in told.err
+
+
+# ---- what was found --------------------------------------------------------------------------
+
+
+def predictions(text: str) -> list[dict[str, float]]:
+    rows = csv.DictReader(io.StringIO(text))
+    return [{name: float(value) for name, value in row.items()} for row in rows]
+
+
+def test_predictions_are_those_of_the_model(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = run.parent / "data.csv"
+    expected = gsr.load(run / "model.json").equation_.predict(X)
+    assert main(["predict", str(run), str(table), "--interval", "0.9"]) == 0
+    found = predictions(capsys.readouterr().out)
+    assert [row["y"] for row in found] == expected.tolist()
+    assert all(row["y lower"] < row["y"] < row["y upper"] for row in found)
+    out = run.parent / "out.csv"
+    model = str(run / "model.json")
+    assert main(["predict", model, str(table), "--index", "0", "-o", str(out)]) == 0
+    assert len({row["y"] for row in predictions(out.read_text())}) == 1
+    assert capsys.readouterr() == ("", "")
+
+
+def test_predictions_for_other_tables(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("b,other,a\n2,9,1\n,9,1\n")
+    assert main(["predict", str(run), str(table)]) == 0
+    told = capsys.readouterr()
+    one, two = predictions(told.out)
+    assert one["y"] == pytest.approx(4, abs=0.1) and np.isnan(two["y"])
+    assert "1 of 2 rows miss a value" in told.err
+    table.write_text("1,2\n3,4\n")
+    assert main(["predict", str(run), str(table)]) == 0
+    assert "taken in their order, as a, b" in capsys.readouterr().err
+    table.write_text("u,b,w\n1,2,3\n")
+    assert main(["predict", str(run), str(table)]) == 2
+    assert "there is no column 'a'; name the columns of 'a', 'b'" in capsys.readouterr().err
+    assert main(["predict", str(run), str(table), "--features", "u,b"]) == 0
+
+
+def test_laws_are_shown_exported_and_reported(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    law = str(gsr.load(run / "model.json").equation_)
+    assert main(["show", str(run)]) == 0
+    assert capsys.readouterr().out.startswith(law + "\n")
+    assert main(["show", str(run), "--latex"]) == 0
+    assert "\\begin{tabular}" in capsys.readouterr().out
+    source = run.parent / "law.py"
+    assert main(["export", str(run), "--language", "numpy", "-o", str(source)]) == 0
+    space: dict[str, Any] = {}
+    exec(source.read_text(), space)  # its own product
+    assert main(["export", str(run), "--index", "99"]) == 2
+    assert "index must be from 0" in capsys.readouterr().err
+    page = run.parent / "page.html"
+    assert main(["report", str(run), "-o", str(page)]) == 0
+    assert "<html" in page.read_text()
+    assert main(["report", str(run.parent / "none")]) == 2
