@@ -1,5 +1,6 @@
 import ast
 import ctypes
+import random
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from gsr._export_names import identifiers
 from gsr.encoding import encode, encode_target, evaluate
 from gsr.equation import Equation
 from gsr.library import PRESETS, Library
+from test_encoding import wider_matrix
 
 ALL = PRESETS["all"]
 RNG = np.random.default_rng(0)
@@ -20,10 +22,15 @@ WIDE = RNG.uniform(-2, 2, (60, 2))
 POSITIVE = RNG.uniform(0.3, 2, (60, 2))
 COIN = np.where(RNG.uniform(size=60) < 0.5, -1.0, 1.0)
 ARCTAN = Transformation("arctan", np.arctan, "atan({})", inverse=np.tan, inverse_sympy="tan({})")
-RAMP = Transformation(
-    "ramp", lambda t: np.where(t > 0, t, t / 2), "Max({0}, {0}/2)".replace("{0}", "{}")
+RAMP = Transformation("ramp", lambda t: np.maximum(t, t / 2), "Max({}, {}/2)")
+STEP = Transformation(
+    "step", lambda t: np.where(t < 0, -1.0, t**2 / 3), "Piecewise((-1, {} < 0), ({}**2/3, True))"
 )
-OWN = Library(["identity", "sin", "square", ARCTAN, RAMP])
+OWN = Library(["identity", "sin", "square", ARCTAN, RAMP, STEP])
+
+
+def matrix(formula, library, d):
+    return encode(formula, library, d) if isinstance(formula, str) else formula
 
 
 def law(target, features, X, y, library=ALL, names=None):
@@ -31,7 +38,7 @@ def law(target, features, X, y, library=ALL, names=None):
     return Equation.from_data(
         library, library,
         [encode_target(formula, library) for _, formula in target], [c for c, _ in target],
-        [encode(formula, library, X.shape[1]) for _, formula in features],
+        [matrix(formula, library, X.shape[1]) for _, formula in features],
         [c for c, _ in features], X, y(*X.T), feature_names=names,
     )  # fmt: skip
 
@@ -116,6 +123,10 @@ LAWS = {
     "own": lambda: law(
         [(1.0, "y")], [(3.0, "atan(x1*x2)"), (-1.0, "x2")], WIDE, lambda a, b: a, OWN
     ),
+    "own, in pieces": lambda: law(
+        [(1.0, "y")], [(1.0, [[4, 1, 1, 2], [6, 0, 2, 0]]), (2.0, [[-6, 2, 1, 2]])], WIDE,
+        lambda a, b: a, OWN,
+    ),
     "own target": lambda: law(
         [(1.0, "atan(y)")], [(1.0, "x1")], WIDE, lambda a, b: np.tan(a * 0.7), OWN
     ),
@@ -170,14 +181,19 @@ def run(text, name="law"):
     return namespace[name]
 
 
-def compiled(text, folder, name="law"):
+def compiled(text, folder, name="law", is_new=True):
     compiler = shutil.which("gcc") or pytest.skip("there is no gcc")
-    (folder / "law.c").write_text(text, encoding="utf-8")
-    flags = ["-Wall", "-Wextra", "-Werror", "-std=c99", "-pedantic", "-O1", "-shared", "-fPIC"]
-    subprocess.run([compiler, *flags, "law.c", "-o", "law.so", "-lm"], cwd=folder, check=True)
+    if is_new:
+        _compile(compiler, text, folder)
     function = getattr(ctypes.CDLL(str(folder / "law.so")), name)
     function.restype = ctypes.c_double
     return lambda *row: function(*map(ctypes.c_double, row))
+
+
+def _compile(compiler, text, folder):
+    (folder / "law.c").write_text(text, encoding="utf-8")
+    flags = ["-Wall", "-Wextra", "-Werror", "-std=c99", "-pedantic", "-O1", "-shared", "-fPIC"]
+    subprocess.run([compiler, *flags, "law.c", "-o", "law.so", "-lm"], cwd=folder, check=True)
 
 
 # ---- every language says what predict says -----------------------------------------------------
@@ -225,6 +241,38 @@ def test_jax(equation):
     function = run(text)
     check(equation, np.asarray(function(*rows().T)), rows())
     check(equation, np.asarray(jax.jit(function)(*rows().T)), rows())
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """Laws for y itself with random terms, of all shapes that the encoding has."""
+    rng, laws = random.Random(1), []
+    while len(laws) < 60:
+        terms = [(rng.uniform(-2, 2), wider_matrix(rng, ALL, 2)) for _ in range(2)]
+        equation = law([(1.0, "y")], terms, WIDE, lambda a, b: a)
+        if np.isfinite(expected(equation, rows())[0]).sum() > 20:
+            laws.append(equation)
+    return laws
+
+
+@pytest.mark.parametrize("language", ["python", "numpy", "c"])
+def test_random_terms(drawn, language, tmp_path):
+    texts = [export.source(law, language, f"law{k}") for k, law in enumerate(drawn)]
+    X = rows()[::3]
+    for k, equation in enumerate(drawn):
+        if language == "numpy":
+            values = run(texts[k], f"law{k}")(*X.T)
+        elif language == "python":
+            values = np.array([run(texts[k], f"law{k}")(*row) for row in X.tolist()])
+        else:
+            # All in one file: helpers must not get in each other's way.
+            function = compiled("\n".join(texts), tmp_path, f"law{k}", k == 0)
+            values = np.array([function(*row) for row in X.tolist()])
+        wanted, _ = expected(equation, X)
+        tame = np.isfinite(wanted) & (np.abs(wanted) < 1e8)
+        np.testing.assert_allclose(values[tame], wanted[tame], rtol=1e-6, atol=1e-8)
+        # Operands that cancel, as in x1/x1, are not written, so it may be defined more often.
+        assert np.isfinite(values[np.isfinite(wanted)]).all()
 
 
 # ---- derivatives -------------------------------------------------------------------------------

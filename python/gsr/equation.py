@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -295,7 +296,7 @@ def check_names(names: tuple[str, ...], target_name: str, n_features: int) -> No
     if len(names) != n_features:
         raise GSRError(f"there are {n_features} features, but {len(names)} feature names")
     everything = [*names, target_name]
-    twice = [name for name in everything if everything.count(name) > 1]
+    twice = [name for name, count in Counter(everything).items() if count > 1]
     if twice:
         raise GSRError(f"names must differ, but {twice[0]!r} is there twice")
 

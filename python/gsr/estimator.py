@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,27 @@ DEFAULT_LIBRARY = {"paper": "table13", "default": "all"}
 NOT_FOR_TARGETS = ("cos", "sin", "tan")
 #: Parameters that may change while a search goes on (warm_start).
 OF_THE_RUN = ("max_time", "max_evals", "max_generations", "verbose", "callback", "warm_start")
+
+
+def _suggests(init: Callable[..., None]) -> Callable[..., None]:
+    """Let a constructor refuse misspelt parameters with a suggestion."""
+
+    @wraps(init)
+    def checked(self: GSRRegressor, **parameters: Any) -> None:
+        known = type(self)._get_param_names()
+        for name in parameters:
+            if name not in known:
+                raise TypeError(_unknown_parameter(name, known))
+        init(self, **parameters)
+
+    return checked
+
+
+def _unknown_parameter(name: str, known: Sequence[str]) -> str:
+    hint = options.suggestion(name, known)
+    if name in options.HYPERPARAMETERS:
+        hint = f"; it is one of the hyperparameters: hyperparameters={{{name!r}: ...}}"
+    return f"GSRRegressor has no parameter {name!r}{hint}"
 
 
 class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -176,15 +198,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
     ln(y) = 0.5 ln(x1)
     """
 
-    def __new__(cls, *args: Any, **parameters: Any) -> GSRRegressor:
-        """Refuse parameters that do not exist, and suggest what may have been meant."""
-        known = cls._get_param_names()
-        for name in parameters:
-            if name not in known:
-                raise TypeError(_unknown_parameter(name, known))
-        made: GSRRegressor = super().__new__(cls)
-        return made
-
+    @_suggests
     def __init__(
         self,
         *,
@@ -450,7 +464,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         settings = options.make_settings(self.preset, encoding, self.hyperparameters)
         for name, allowed in validation.PARAMETERS.items():
             options.check_option(name, getattr(self, name), allowed)
-        options.check_required("max_rows", self.max_rows, options.Range(int, validation.MIN_ROWS))
+        options.check_required("max_rows", self.max_rows, options.Range(int, row_sets.MIN_ROWS))
         options.check_choice("poles", self.poles, selection.POLE_POLICIES)
         options.check_choice("missing", self.missing, row_sets.MISSING)
         criteria.check(self.criterion)
@@ -698,10 +712,3 @@ def _error(equation: Equation, rows: Rows) -> float:
         residuals = rows.y - equation.predict(rows.X)
     error = float(np.sqrt(np.average(residuals**2, weights=rows.weights)))
     return error if np.isfinite(error) else float("inf")
-
-
-def _unknown_parameter(name: str, known: Sequence[str]) -> str:
-    hint = options.suggestion(name, known)
-    if not hint and name in options.HYPERPARAMETERS:
-        hint = f"; it is one of the hyperparameters: hyperparameters={{{name!r}: ...}}"
-    return f"GSRRegressor has no parameter {name!r}{hint}"

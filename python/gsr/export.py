@@ -8,8 +8,9 @@ from os import PathLike
 import gsr
 from gsr._export_names import check_function_name, identifiers, shown
 from gsr._export_runtime import HELPERS, helpers, solver
-from gsr._export_solve import Body, Solver, Terms, function, used_variables
+from gsr._export_solve import Solver
 from gsr._export_syntax import LANGUAGES, Dialect, Expression, dialect
+from gsr._export_terms import Body, Terms, function, used_variables
 from gsr._saving_files import write_whole
 from gsr.equation import Equation
 

@@ -98,7 +98,8 @@ def squared_error(law: LawLike, data: Training, solved: int) -> float:
         residual = weigh(y - scale.solve(X, y))
         fine = np.isfinite(residual)
         count += int(fine.sum())
-        total += float((residual[fine] ** 2).sum())
+        with np.errstate(over="ignore"):
+            total += float((residual[fine] ** 2).sum())
     return total if count >= solved else math.inf
 
 

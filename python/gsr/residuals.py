@@ -181,4 +181,6 @@ def _quadratic(r: Array, prediction: Array, X: Array, left: int) -> float:
     rest = max(float(centred @ centred) - explained, np.finfo(float).tiny)
     if p == 0 or left <= p:
         return 1.0
-    return float(fdtrc(p, left - p, explained / p / (rest / (left - p))))
+    with np.errstate(over="ignore"):
+        ratio = np.float64(explained / p) / (rest / (left - p))
+    return float(fdtrc(p, left - p, ratio))

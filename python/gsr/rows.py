@@ -15,6 +15,8 @@ from gsr.transformation import Array
 
 Missing = Literal["raise", "drop"]
 MISSING = ("raise", "drop")
+#: A search needs so many rows.
+MIN_ROWS = 5
 #: Tables up to this size are searched for copies of rows if there are no weights.
 MOST_COMPARED = 10_000
 
@@ -87,8 +89,10 @@ def merged(rows: Rows) -> Rows:
         raise GSRError("sample_weight is 0 in every row: no rows are left")
     table = np.column_stack([rows.X, rows.y])[kept]
     unique, place = np.unique(table, axis=0, return_inverse=True)
-    if len(unique) == len(table) and rows.weights is None:
+    if rows.weights is None and len(unique) == len(table):
         return rows
+    if len(unique) < MIN_ROWS:  # too few to work with by themselves
+        return rows.take(kept)
     summed = np.asarray(np.bincount(place.ravel(), weights=weights[kept]), dtype=float)
     return Rows(np.asfortranarray(unique[:, :-1]), unique[:, -1].copy(), summed).normalised()
 

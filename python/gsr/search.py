@@ -102,7 +102,7 @@ def _progress(evolution: Any, seconds: float, max_time: float | None) -> Progres
     return Progress(
         seconds,
         max_time,
-        evolution.generation,
+        max(evolution.generation, 0),
         evolution.evaluations,
         evolution.best_rmse,
         evolution.status,

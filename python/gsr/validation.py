@@ -13,10 +13,10 @@ from gsr import _core
 from gsr.exceptions import DomainWarning, GSRError
 from gsr.library import Library
 from gsr.options import Choice, Range
+from gsr.rows import MIN_ROWS
 
 Array = npt.NDArray[np.float64]
 
-MIN_ROWS = 5
 MAX_FEATURES = int(_core.ONE) - 1
 MAX_MAGNITUDE = 1e150
 #: What parameters of the estimator may be, unless they are None.
@@ -78,7 +78,7 @@ def check_size(X: Array, held_out: float | None = None) -> None:
     if left < MIN_ROWS:
         besides = f", of which {n_samples - left} are held out" if held_out is not None else ""
         raise GSRError(
-            f"a law needs at least {MIN_ROWS} different rows, got n_samples={n_samples}{besides}"
+            f"a law needs at least {MIN_ROWS} rows, got n_samples={n_samples}{besides}"
         )
     if n_features > MAX_FEATURES:
         raise GSRError(f"at most {MAX_FEATURES} features can be searched, got {n_features}")
