@@ -9,9 +9,9 @@ import sympy
 from drawn_laws import ALL, drawn_laws
 from gsr._jets import DERIVATIVES, JetWalk
 from gsr._proofs import Prover
-from gsr._rows import factors
 from gsr.constraints import Checker, Constraint, predictions
 from gsr.encoding import decode, encode, encode_target
+from gsr.encoding.rows import factors
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library, Transformation

@@ -8,9 +8,18 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from gsr import _core, reference
-from gsr._rows import ONE, ROW, WEIGHTED, factors, integers, matrix_of, negative_arguments, rows
-from gsr._text import number, weighted_sum
 from gsr.encoding import canonical, complexity, decode, encode, encode_target, evaluate, text
+from gsr.encoding.rows import (
+    ONE,
+    ROW,
+    WEIGHTED,
+    factors,
+    integers,
+    matrix_of,
+    negative_arguments,
+    rows,
+)
+from gsr.encoding.writing import number, weighted_sum
 from gsr.library import PRESETS, TABLE_2, TABLE_13, Library, Transformation
 
 D = 3

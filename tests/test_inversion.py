@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from gsr._rows import argument_values, combined, factors, variable
 from gsr.encoding import encode, encode_target, evaluate
+from gsr.encoding.rows import argument_values, combined, factors, variable
 from gsr.inversion import Branches, Inversion, closed_form
 from gsr.library import PRESETS, Library, Transformation
 from gsr.roots import Function, Scan, bracketed_roots

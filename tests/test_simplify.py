@@ -7,8 +7,8 @@ import pytest
 import sympy
 
 from gsr import simplify
-from gsr._sympy_text import written
-from gsr._text import html, text, weighted_sum
+from gsr.encoding.sympy_text import written
+from gsr.encoding.writing import html, text, weighted_sum
 from gsr.simplify import duplicates, explicit, implicit, simplified
 from test_encoding import ALL, parsed_text, values
 from test_equation import law

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gsr._rows import ONE, Argument, Matrix, Row, factors
-from gsr.encoding import constant
+from gsr.encoding.matrices import constant
+from gsr.encoding.rows import ONE, Argument, Matrix, Row, factors
 from gsr.library import Library
 from gsr.transformation import BUILTINS, POWERS, Array, Symbolic
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from gsr._export_names import fresh
 from gsr._export_syntax import Dialect, Expression
-from gsr._rows import ONE, Argument, Matrix, Row, factors, row_values
+from gsr.encoding.rows import ONE, Argument, Matrix, Row, factors, row_values
 from gsr.equation import Equation
 from gsr.library import Library, Transformation
 from gsr.transformation import apply_symbolic

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from gsr._rows import WEIGHTED
 from gsr.encoding import evaluate
+from gsr.encoding.rows import WEIGHTED
 from gsr.library import Library
 from gsr.transformation import Array
 

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from gsr._formula_text import Node
-from gsr._text import shown_name
+from gsr.encoding.writing import shown_name
 from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.transformation import BUILTINS, Transformation

@@ -11,7 +11,7 @@ from typing import Any
 
 from gsr._formula_build import Builder, exact, raised
 from gsr._formula_text import Node, sides
-from gsr._text import shown_name
+from gsr.encoding.writing import shown_name
 from gsr.exceptions import GSRError
 
 #: Integer powers beyond this are no structure that can be encoded.

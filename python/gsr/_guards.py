@@ -11,7 +11,7 @@ import numpy as np
 from gsr import _intervals as iv
 from gsr._fitted import LawLike
 from gsr._intervals import Interval, Mask
-from gsr._rows import ONE, Argument, Row, factors
+from gsr.encoding.rows import ONE, Argument, Row, factors
 from gsr.library import Library
 from gsr.transformation import Array
 

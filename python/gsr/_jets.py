@@ -10,7 +10,7 @@ import numpy as np
 from gsr import _intervals as iv
 from gsr._fitted import LawLike
 from gsr._intervals import IMAGES, Interval, add, constant, multiply, power, reciprocal, scale
-from gsr._rows import ONE, Argument, Row, factors
+from gsr.encoding.rows import ONE, Argument, Row, factors
 from gsr.library import Library
 from gsr.transformation import Array
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from gsr._text import number as shortened
+from gsr.encoding.writing import number as shortened
 
 if TYPE_CHECKING:
     from gsr.equation import Equation

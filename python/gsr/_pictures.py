@@ -14,8 +14,8 @@ import numpy as np
 
 from gsr import _drawing
 from gsr._drawing import INK, MAIN, MUTED, PICK, number, plain, style, write
-from gsr._text import shown_name, text, weighted_sum
 from gsr.encoding import evaluate
+from gsr.encoding.writing import shown_name, text, weighted_sum
 from gsr.exceptions import PredictionWarning
 from gsr.search import Progress
 from gsr.selection import FrontEntry

@@ -14,8 +14,8 @@ from gsr._drawing import number
 from gsr._fitted import weights
 from gsr._pictures import Rows, determination
 from gsr._report_source import Source, Target
-from gsr._text import number as digits
-from gsr._text import shown_name, text
+from gsr.encoding.writing import number as digits
+from gsr.encoding.writing import shown_name, text
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.selection import FrontEntry

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from gsr._fitted import FittedLaw, LawLike
-from gsr._rows import Argument, Row, integers
 from gsr._saving_schema import SPECIAL
+from gsr.encoding.rows import Argument, Row, integers
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.inversion import Branches

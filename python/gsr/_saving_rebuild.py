@@ -11,10 +11,10 @@ import numpy as np
 
 from gsr import _core
 from gsr._fitted import FittedLaw
-from gsr._rows import ONE, Argument, Matrix, Part, Row, rows
 from gsr._saving_document import HISTORY, MARK
 from gsr._saving_schema import number
 from gsr._saving_tables import ATTRIBUTES, LIBRARY
+from gsr.encoding.rows import ONE, Argument, Matrix, Part, Row, rows
 from gsr.equation import Equation, _nonzero, check_names
 from gsr.estimator import GSRRegressor
 from gsr.exceptions import GSRError

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from gsr import _latex
-from gsr._text import html
+from gsr.encoding import latex
+from gsr.encoding.writing import html
 from gsr.exceptions import GSRError
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def as_latex(rows: Rows, columns: Sequence[str], digits: int) -> str:
     if not isinstance(digits, int) or digits < 1:
         raise GSRError(f"digits must be a whole number of at least 1, got {digits!r}")
     kinds = "".join("l" if name in TEXTUAL else "r" for name in names)
-    lines = [[_latex.escaped(HEADINGS[name]) for name in names]]
+    lines = [[latex.escaped(HEADINGS[name]) for name in names]]
     lines += [[_latex_cell(row, name, digits) for name in names] for row in rows]
     head, *body = [" & ".join(line) + r" \\" for line in lines]
     begin, end = rf"\begin{{tabular}}{{{kinds}}}", r"\end{tabular}"
@@ -147,8 +147,8 @@ def _latex_cell(row: EquationRow, name: str, digits: int) -> str:
     if name == "pick":
         return r"$\rightarrow$" if value else ""
     if name in TEXTUAL:
-        return _latex.escaped(str(value))
-    return _latex.quantity(value, digits)
+        return latex.escaped(str(value))
+    return latex.quantity(value, digits)
 
 
 # ---- HTML --------------------------------------------------------------------------------------

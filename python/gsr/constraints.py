@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gsr._text import number, shown_name
 from gsr.encoding import evaluate
+from gsr.encoding.writing import number, shown_name
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.transformation import Array

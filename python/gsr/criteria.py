@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gsr import target_scale
-from gsr._rows import ONE, Row, factors
+from gsr.encoding.rows import ONE, Row, factors
 from gsr.exceptions import GSRError
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gsr import _latex
-from gsr._rows import Argument, Matrix, is_constant, negative_arguments, row_values, rows
-from gsr._text import Writer, shown_name, text, weighted_sum
-from gsr.encoding import Decoder, complexity, decode, evaluate
+from gsr.encoding import complexity, decode, evaluate, latex
+from gsr.encoding.matrices import Decoder
+from gsr.encoding.rows import Argument, Matrix, is_constant, negative_arguments, row_values, rows
+from gsr.encoding.writing import Writer, shown_name, text, weighted_sum
 from gsr.exceptions import GSRError, PredictionWarning
 from gsr.explicit import explicit, logarithms
 from gsr.inversion import Inversion
@@ -169,7 +169,7 @@ class Equation:
 
     def latex(self) -> str:
         """Return the law as LaTeX, with six significant digits."""
-        return " = ".join(_latex.side(terms) for terms in self.terms())
+        return " = ".join(latex.side(terms) for terms in self.terms())
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gsr._chain import POINTS, Branch, Step, powers_of
-from gsr._rows import Argument, factors
-from gsr.encoding import constant
+from gsr.encoding.matrices import constant
+from gsr.encoding.rows import Argument, factors
 from gsr.inversion import Inversion, lone_logarithm
 from gsr.library import Library
 from gsr.transformation import apply_symbolic

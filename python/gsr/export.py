@@ -11,8 +11,8 @@ from gsr._export_runtime import HELPERS, helpers, solver
 from gsr._export_solve import Solver
 from gsr._export_syntax import LANGUAGES, Dialect, Expression, dialect
 from gsr._export_terms import Body, Terms, function, used_variables
-from gsr._saving_files import write_whole
 from gsr.equation import Equation
+from gsr.whole_files import write_whole
 
 __all__ = ["LANGUAGES", "source", "write"]
 

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 from typing import IO, Any, cast
 
-from gsr._saving_files import write_whole
 from gsr.exceptions import GSRError
+from gsr.whole_files import write_whole
 
 GZIP = b"\x1f\x8b"
 #: Bytes by which the kind of a file is told.

@@ -9,8 +9,8 @@ from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gsr._text import html
 from gsr.criteria import BITS_PER_NODE
+from gsr.encoding.writing import html
 from gsr.search import Progress
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gsr import _core
-from gsr._rows import ONE, PRODUCT, ROW, VARIABLE, WEIGHTED, IntegerMatrix
+from gsr.encoding.rows import ONE, PRODUCT, ROW, VARIABLE, WEIGHTED, IntegerMatrix
 from gsr.library import Library
 
 Array = npt.NDArray[np.float64]

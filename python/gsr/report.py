@@ -16,7 +16,7 @@ import gsr
 from gsr import _report_sections as sections
 from gsr import _report_settings as made
 from gsr._report_source import Source, Target, source
-from gsr._saving_files import write_whole
+from gsr.whole_files import write_whole
 
 
 def write(run_or_model: Any, out: str | PathLike[str]) -> Path:

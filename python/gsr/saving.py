@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import gsr
 from gsr._saving_document import Writer
-from gsr._saving_files import read_whole, write_whole
 from gsr.exceptions import GSRError
 from gsr.library import Transformation
 from gsr.transformation import BUILTINS, Symbolic
+from gsr.whole_files import read_whole, write_whole
 
 if TYPE_CHECKING:
     from gsr.estimator import GSRRegressor

@@ -12,8 +12,8 @@ from threadpoolctl import threadpool_limits
 
 from gsr import target_scale
 from gsr._fitted import FittedLaw, LawLike, Training, constants, weights
-from gsr._rows import is_constant
 from gsr.criteria import BITS_OF_POLE, BITS_PER_NODE, Criterion, description_length, ranking
+from gsr.encoding.rows import is_constant
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.poles import Poles, poles

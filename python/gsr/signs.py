@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from gsr._rows import Argument, argument_values, variable
+from gsr.encoding.rows import Argument, argument_values, variable
 from gsr.library import Library
 from gsr.transformation import Array
 

@@ -14,10 +14,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from gsr._sympy_text import written
-from gsr._text import shown_name
 from gsr.deadline import TimeUp, deadline
 from gsr.encoding import evaluate
+from gsr.encoding.sympy_text import written
+from gsr.encoding.writing import shown_name
 from gsr.exceptions import PredictionWarning
 from gsr.transformation import Array
 

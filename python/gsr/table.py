@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from gsr import _latex, _table_forms, simplify
+from gsr import _table_forms, simplify
 from gsr._table_forms import COLUMNS, DIGITS, IN_FILES, IN_LATEX, PICK, SHOWN
+from gsr.encoding import latex
 from gsr.exceptions import GSRError
 from gsr.selection import FrontEntry
 from gsr.transformation import Array
@@ -95,7 +96,7 @@ class EquationRow:
     def latex(self, digits: int = 6) -> str:
         """Return the law as LaTeX, with so many significant digits."""
         sides = self._entry.equation.terms()
-        return " = ".join(_latex.side(terms, digits) for terms in sides)
+        return " = ".join(latex.side(terms, digits) for terms in sides)
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """Solve the law for y; see `gsr.equation.Equation.predict`."""

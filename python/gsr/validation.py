@@ -77,9 +77,7 @@ def check_size(X: Array, held_out: float | None = None) -> None:
     left = n_samples - (max(1, round(held_out * n_samples)) if held_out is not None else 0)
     if left < MIN_ROWS:
         besides = f", of which {n_samples - left} are held out" if held_out is not None else ""
-        raise GSRError(
-            f"a law needs at least {MIN_ROWS} rows, got n_samples={n_samples}{besides}"
-        )
+        raise GSRError(f"a law needs at least {MIN_ROWS} rows, got n_samples={n_samples}{besides}")
     if n_features > MAX_FEATURES:
         raise GSRError(f"at most {MAX_FEATURES} features can be searched, got {n_features}")
 

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from gsr._fitted import FittedLaw, Training
 from gsr._formula_terms import Known, Reader
-from gsr._rows import IntegerMatrix
 from gsr.encoding import encode, encode_target
+from gsr.encoding.rows import IntegerMatrix
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library, resolve

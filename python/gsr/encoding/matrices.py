@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from gsr import _core
-from gsr._composer import Composer
-from gsr._matcher import Matcher, parsed
-from gsr._rows import (
+from gsr.encoding.composer import Composer
+from gsr.encoding.matcher import Matcher, parsed
+from gsr.encoding.rows import (
     ONE,
     VARIABLE,
     WEIGHTED,
@@ -29,20 +29,9 @@ from gsr._rows import (
     matrix_of,
     name_of,
 )
-from gsr._text import text
 from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.transformation import Array
-
-__all__ = [
-    "canonical",
-    "complexity",
-    "decode",
-    "encode",
-    "encode_target",
-    "evaluate",
-    "text",
-]
 
 
 def canonical(matrix: Matrix, library: Library, n_features: int = 1) -> IntegerMatrix:

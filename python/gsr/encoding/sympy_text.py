@@ -1,4 +1,4 @@
-"""SymPy expressions in the style of `gsr._text`."""
+"""SymPy expressions in the style of `gsr.encoding.writing`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from gsr._text import BARRED, is_closed, number, shown_name, weighted_sum
+from gsr.encoding.writing import BARRED, is_closed, number, shown_name, weighted_sum
 
 NAMES = {"log": "ln", "Abs": "abs"}
 Terms = list[tuple[float, Callable[[str], str]]]

@@ -145,7 +145,7 @@ def read(
     GSRError
         Names the file and, where there is one, the line and the column.
     """
-    from gsr import binary_tables, text_tables
+    from gsr.tables import binary, text
 
     source = path if isinstance(path, Source) else Source(path)
     try:
@@ -155,10 +155,10 @@ def read(
         for magic, advice in FOREIGN.items():
             if start.startswith(magic):
                 raise GSRError(f"{source.name} is {advice}")
-        if start.startswith(binary_tables.MAGIC):
-            table: Table = binary_tables.read(source, start, columns, drop)
+        if start.startswith(binary.MAGIC):
+            table: Table = binary.read(source, start, columns, drop)
         else:
-            table = text_tables.read(source, columns, drop, header, delimiter)
+            table = text.read(source, columns, drop, header, delimiter)
         return table
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise GSRError(f"{source.name}: the compressed file is damaged or cut off") from error

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gsr.exceptions import GSRError
 from gsr.files import Source
 from gsr.tables import Array, Column, Columns, Table, check_names, select
-from gsr.text_layout import (
+from gsr.tables.text_layout import (
     BLANKS,
     DECIMAL_COMMA,
     MISSING,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from gsr._rows import PRODUCT, SUM, VARIABLE
+from gsr.encoding.rows import PRODUCT, SUM, VARIABLE
 
 Argument = tuple[int, tuple[int, ...]]
 

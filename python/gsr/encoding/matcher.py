@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from gsr import _core
-from gsr._powers import Argument, Power, argument_of, merged, scales_for
-from gsr._rows import PRODUCT, SUM, VARIABLE
+from gsr.encoding.powers import Argument, Power, argument_of, merged, scales_for
+from gsr.encoding.rows import PRODUCT, SUM, VARIABLE
 from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.transformation import POWERS, Transformation

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from gsr import _core
-from gsr._rows import ONE, Argument, Part, Row, combined, matrix_of, variable
+from gsr.encoding.rows import ONE, Argument, Part, Row, combined, matrix_of, variable
 from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.transformation import POWERS, Transformation

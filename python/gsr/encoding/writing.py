@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from html import escape
 
-from gsr._rows import ONE, Argument, Matrix, Part, Row, applies, factors, name_of
+from gsr.encoding.rows import ONE, Argument, Matrix, Part, Row, applies, factors, name_of
 from gsr.library import Library
 from gsr.transformation import BUILTINS, POWERS
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from gsr._text import DIGITS, weighted_sum
-from gsr._text import number as shortened
+from gsr.encoding.writing import DIGITS, weighted_sum
+from gsr.encoding.writing import number as shortened
 
 SPECIAL = str.maketrans(
     {c: f"\\{c}" for c in "%&#_${}"}

@@ -1,0 +1,21 @@
+"""Basis matrices: what each says, and how it is written."""
+
+from gsr.encoding.matrices import (
+    canonical,
+    complexity,
+    decode,
+    encode,
+    encode_target,
+    evaluate,
+)
+from gsr.encoding.writing import text
+
+__all__ = [
+    "canonical",
+    "complexity",
+    "decode",
+    "encode",
+    "encode_target",
+    "evaluate",
+    "text",
+]
