@@ -18,13 +18,13 @@ import sympy
 from sklearn.linear_model import lasso_path
 
 from gsr import GSRRegressor, _core, reference
-from gsr._fitted import FittedLaw, Training
 from gsr.benchmarks import recovery, structure
 from gsr.benchmarks.suites import PROBLEMS, Problem, get
 from gsr.encoding import canonical, evaluate
 from gsr.library import TABLE_2, Library
-from gsr.refine import refine
-from gsr.refit import refit
+from gsr.selection.fitted import FittedLaw, Training
+from gsr.selection.refine import refine
+from gsr.selection.refit import refit
 
 ROOT = Path(__file__).resolve().parents[1]
 PER_PROBLEM = 3

@@ -10,10 +10,10 @@ from scipy.optimize import brentq
 
 from gsr.encoding import encode, encode_target, evaluate
 from gsr.encoding.rows import argument_values, combined, factors, variable
-from gsr.inversion import Branches, Inversion, closed_form
 from gsr.library import PRESETS, Library, Transformation
-from gsr.roots import Function, Scan, bracketed_roots
-from gsr.signs import Neighbours, SignRule, eliminated_rule, parity_rule
+from gsr.prediction.inversion import Branches, Inversion, closed_form
+from gsr.prediction.roots import Function, Scan, bracketed_roots
+from gsr.prediction.signs import Neighbours, SignRule, eliminated_rule, parity_rule
 from test_encoding import wider_matrix
 
 ALL = PRESETS["all"]

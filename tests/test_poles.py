@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gsr import Transformation
-from gsr import _intervals as iv
 from gsr.library import Library
-from gsr.poles import poles
+from gsr.selection import intervals as iv
+from gsr.selection.poles import poles
 from gsr.transformation import BUILTINS
 from test_refit import LIBRARY, ONE, law
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gsr._fitted import FittedLaw, constants
 from gsr.equation import Equation
 from gsr.exceptions import GSRError, PredictionWarning
-from gsr.prediction_intervals import prediction_interval, prediction_std
-from gsr.refine import refine
-from gsr.refit import refit
 from gsr.selection import FrontEntry
+from gsr.selection.fitted import FittedLaw, constants
+from gsr.selection.prediction_intervals import prediction_interval, prediction_std
+from gsr.selection.refine import refine
+from gsr.selection.refit import refit
 from test_refit import LIBRARY, ONE, law, training
 
 X1, X2 = [[1, 0, 1]], [[1, 0, 2]]

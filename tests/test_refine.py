@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-from gsr._fitted import FittedLaw, constants, with_constants
-from gsr.refine import linearise, refine
-from gsr.refit import refit
-from gsr.target_scale import TargetScale, rmse
+from gsr.selection.fitted import FittedLaw, constants, with_constants
+from gsr.selection.refine import linearise, refine
+from gsr.selection.refit import refit
+from gsr.selection.target_scale import TargetScale, rmse
 from test_refit import LIBRARY, ONE, law, training
 
 

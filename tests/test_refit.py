@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from gsr import _fitted, refit
-from gsr._fitted import FittedLaw, Training, constants, weights, with_constants
 from gsr.library import PRESETS
+from gsr.selection import fitted, refit
+from gsr.selection.fitted import FittedLaw, Training, constants, weights, with_constants
 
 LIBRARY = PRESETS["all"]
 ONE = [[0, 0, 0]]
@@ -50,7 +50,7 @@ def test_blocks_do_not_change_the_fit(monkeypatch):
     found, data = root_law(500)
     noisy = Training(LIBRARY, LIBRARY, data.X, data.y + 0.1 * np.sin(37 * np.arange(500)))
     whole = refit.refit(found, noisy)
-    monkeypatch.setattr(_fitted.Training.blocks, "__defaults__", (64,))
+    monkeypatch.setattr(fitted.Training.blocks, "__defaults__", (64,))
     blocks = refit.refit(found, noisy)
     np.testing.assert_allclose(blocks.alpha, whole.alpha, rtol=1e-11)
     assert blocks.rmse == pytest.approx(whole.rmse, rel=1e-12)

@@ -17,7 +17,7 @@ import sympy
 
 from gsr import GSRError, GSRRegressor, _mathml, report, run_folder
 from gsr.config import Config
-from gsr.poles import Poles
+from gsr.selection.poles import Poles
 
 pytest.importorskip("matplotlib")
 

@@ -14,12 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gsr
-from gsr import GSRError, GSRRegressor, PredictionWarning, Transformation, saving, selection
-from gsr._fitted import FittedLaw, Training
+from gsr import GSRError, GSRRegressor, PredictionWarning, Transformation, saving
 from gsr.encoding import encode, encode_target
 from gsr.equation import Equation
 from gsr.library import PRESETS, Library
 from gsr.search import Progress
+from gsr.selection import choice
+from gsr.selection.fitted import FittedLaw, Training
 
 ALL = PRESETS["all"]
 ARCTAN = Transformation("arctan", np.arctan, "atan({})", inverse=np.tan, inverse_sympy="tan({})")
@@ -38,7 +39,7 @@ def fitted(laws, X, y, library=ALL, **parameters):
     data = Training(library, library, np.asfortranarray(X), y)
     model = GSRRegressor(library=library, **parameters)
     model.front_ = [
-        selection._entry(_law(target, features, library, X.shape[1], rank), equation, data)
+        choice._entry(_law(target, features, library, X.shape[1], rank), equation, data)
         for rank, (target, features) in enumerate(laws)
     ]
     model.best_index_ = len(laws) - 1
@@ -163,7 +164,7 @@ def test_saving_again_gives_the_same_file(model, tmp_path):
 
 def test_nothing_is_learnt_while_loading(model, tmp_path, monkeypatch):
     path = saved(model, tmp_path / "model.json")
-    for owner, name in ((gsr.inversion.Inversion, "learn"), (Equation, "from_data")):
+    for owner, name in ((gsr.prediction.inversion.Inversion, "learn"), (Equation, "from_data")):
         monkeypatch.setattr(owner, name, None)
     assert quiet_predict(gsr.load(path), WIDE[:3], 1).shape == (3,)
 

@@ -6,11 +6,12 @@ import pickle
 import numpy as np
 import pytest
 
-from gsr import criteria, residuals, selection
-from gsr._fitted import FittedLaw, Training
+from gsr import selection
 from gsr.encoding import complexity, evaluate
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
+from gsr.selection import criteria, residuals
+from gsr.selection.fitted import FittedLaw, Training
 from test_refit import LIBRARY, ONE, law, training
 
 X1, SQUARE, CUBE, INVERSE = [[1, 0, 1]], [[3, 0, 1]], [[4, 0, 1]], [[2, 0, 1]]

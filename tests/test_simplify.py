@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import sympy
 
-from gsr import simplify
 from gsr.encoding.sympy_text import written
 from gsr.encoding.writing import html, text, weighted_sum
-from gsr.simplify import duplicates, explicit, implicit, simplified
+from gsr.selection import simplify
+from gsr.selection.simplify import duplicates, explicit, implicit, simplified
 from test_encoding import ALL, parsed_text, values
 from test_equation import law
 

@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 import sympy
 
-from gsr import simplify
-from gsr._fitted import Training
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
-from gsr.refit import refit
-from gsr.selection import FrontEntry
+from gsr.selection import FrontEntry, simplify
+from gsr.selection.fitted import Training
+from gsr.selection.refit import refit
 from gsr.table import EquationTable
 from test_refit import LIBRARY, ONE, law
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gsr._fitted import FittedLaw
 from gsr.exceptions import GSRError
-from gsr.refine import refine
-from gsr.refit import refit
-from gsr.uncertainty import uncertainty
+from gsr.selection.fitted import FittedLaw
+from gsr.selection.refine import refine
+from gsr.selection.refit import refit
+from gsr.selection.uncertainty import uncertainty
 from test_refine import noisy_exponential
 from test_refit import ONE, law, root_law, training
 

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drawn_laws import drawn_laws
-from gsr._fitted import Training, weights
 from gsr.encoding import encode, evaluate, text
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import PRESETS, TABLE_2, Library, Transformation
+from gsr.selection.fitted import Training, weights
 from gsr.written_formula import Structure, parse, parse_terms, refit
 
 ALL = PRESETS["all"]

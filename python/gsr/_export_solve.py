@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gsr._chain import POINTS, SAME, Branch, Step
 from gsr._export_syntax import Expression
 from gsr._export_terms import Body, Terms, function
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
-from gsr.explicit import _exponent
-from gsr.roots import OUTSIDE_SEGMENTS, Scan, Segments
+from gsr.prediction.chain import POINTS, SAME, Branch, Step
+from gsr.prediction.explicit import _exponent
+from gsr.prediction.roots import OUTSIDE_SEGMENTS, Scan, Segments
 from gsr.transformation import apply_symbolic
 
 MOST_SOLUTIONS = 24

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from gsr import refit as linear
-from gsr import target_scale
-from gsr._fitted import FittedLaw, Training, weights
 from gsr._formula_terms import Known, Term
 from gsr.exceptions import GSRError
-from gsr.refine import refine
-from gsr.residuals import Level, residual_level
+from gsr.selection import refit as linear
+from gsr.selection import target_scale
+from gsr.selection.fitted import FittedLaw, Training, weights
+from gsr.selection.refine import refine
+from gsr.selection.residuals import Level, residual_level
 from gsr.transformation import Array
 
 SCAN_ROWS = 200

@@ -7,11 +7,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gsr import _intervals as iv
-from gsr._fitted import LawLike
-from gsr._intervals import IMAGES, Interval, add, constant, multiply, power, reciprocal, scale
 from gsr.encoding.rows import ONE, Argument, Row, factors
 from gsr.library import Library
+from gsr.selection import intervals as iv
+from gsr.selection.fitted import LawLike
+from gsr.selection.intervals import (
+    IMAGES,
+    Interval,
+    add,
+    constant,
+    multiply,
+    power,
+    reciprocal,
+    scale,
+)
 from gsr.transformation import Array
 
 

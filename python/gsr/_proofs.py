@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from gsr._guards import GuardedLaw
-from gsr._intervals import Interval
 from gsr._jets import JetWalk, usable
 from gsr.equation import Equation
-from gsr.poles import poles
+from gsr.selection.guards import GuardedLaw
+from gsr.selection.intervals import Interval
+from gsr.selection.poles import poles
 from gsr.transformation import Array
 
 if TYPE_CHECKING:

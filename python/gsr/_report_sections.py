@@ -11,7 +11,6 @@ import numpy as np
 
 from gsr import _mathml
 from gsr._drawing import number
-from gsr._fitted import weights
 from gsr._pictures import Rows, determination
 from gsr._report_source import Source, Target
 from gsr.encoding.writing import number as digits
@@ -19,6 +18,7 @@ from gsr.encoding.writing import shown_name, text
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.selection import FrontEntry
+from gsr.selection.fitted import weights
 
 #: Explicit forms that are typeset at most.
 MOST_BRANCHES = 4

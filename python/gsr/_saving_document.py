@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from gsr._fitted import FittedLaw, LawLike
 from gsr._saving_schema import SPECIAL
 from gsr.encoding.rows import Argument, Row, integers
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
-from gsr.inversion import Branches
 from gsr.library import Library, Transformation
-from gsr.poles import Poles
-from gsr.rounding import Rounded
+from gsr.prediction.inversion import Branches
+from gsr.prediction.signs import Neighbours, SignRule
 from gsr.search import Progress
 from gsr.selection import FrontEntry
-from gsr.signs import Neighbours, SignRule
-from gsr.uncertainty import Uncertainty
+from gsr.selection.fitted import FittedLaw, LawLike
+from gsr.selection.poles import Poles
+from gsr.selection.rounding import Rounded
+from gsr.selection.uncertainty import Uncertainty
 
 Plain = Any
 HISTORY = ("seconds", "max_time", "generation", "evaluations", "rmse", "status")

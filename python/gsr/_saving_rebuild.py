@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from gsr import _core
-from gsr._fitted import FittedLaw
 from gsr._saving_document import HISTORY, MARK
 from gsr._saving_schema import number
 from gsr._saving_tables import ATTRIBUTES, LIBRARY
@@ -18,15 +17,16 @@ from gsr.encoding.rows import ONE, Argument, Matrix, Part, Row, rows
 from gsr.equation import Equation, _nonzero, check_names
 from gsr.estimator import GSRRegressor
 from gsr.exceptions import GSRError
-from gsr.inversion import Branches, Inversion
 from gsr.library import Library, Transformation
-from gsr.poles import Poles
-from gsr.rounding import Rounded
+from gsr.prediction.inversion import Branches, Inversion
+from gsr.prediction.signs import Neighbours, SignRule
 from gsr.search import Progress
 from gsr.selection import FrontEntry
-from gsr.signs import Neighbours, SignRule
+from gsr.selection.fitted import FittedLaw
+from gsr.selection.poles import Poles
+from gsr.selection.rounding import Rounded
+from gsr.selection.uncertainty import Uncertainty
 from gsr.transformation import BUILTINS
-from gsr.uncertainty import Uncertainty
 
 #: Made from other parts of the file.
 DERIVED = ("front_", "best_index_", "equation_", "history_", "models_", "feature_names_in_")

@@ -17,9 +17,9 @@ from gsr.encoding.matrices import Decoder
 from gsr.encoding.rows import Argument, Matrix, is_constant, negative_arguments, row_values, rows
 from gsr.encoding.writing import Writer, shown_name, text, weighted_sum
 from gsr.exceptions import GSRError, PredictionWarning
-from gsr.explicit import explicit, logarithms
-from gsr.inversion import Inversion
 from gsr.library import Library
+from gsr.prediction.explicit import explicit, logarithms
+from gsr.prediction.inversion import Inversion
 from gsr.transformation import Array
 
 Bars = tuple[tuple[int, ...], ...]

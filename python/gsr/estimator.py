@@ -16,16 +16,17 @@ from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gsr import _core, criteria, options, prior, search, selection, subset, validation
+from gsr import _core, options, prior, search, selection, subset, validation
 from gsr import rows as row_sets
-from gsr._fitted import Training
-from gsr.criteria import Criterion
 from gsr.equation import Equation, check_names
 from gsr.exceptions import GSRError, PredictionWarning
 from gsr.library import Library, Transformation, resolve
 from gsr.presentation import Presentation
 from gsr.progress import current_law, reporter
 from gsr.rows import Missing, Rows
+from gsr.selection import criteria
+from gsr.selection.criteria import Criterion
+from gsr.selection.fitted import Training
 
 Array = npt.NDArray[np.float64]
 LibrarySpec = Library | str | Sequence[str | Transformation]
@@ -564,7 +565,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         values[complete] = entry.equation.predict(table[complete])
         if not return_std:
             return values
-        from gsr.prediction_intervals import prediction_std
+        from gsr.selection.prediction_intervals import prediction_std
 
         deviations = np.full(len(table), np.nan)
         with warnings.catch_warnings():
@@ -598,7 +599,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         array of shape (n_samples, 2)
             Lower and upper ends.
         """
-        from gsr.prediction_intervals import prediction_interval
+        from gsr.selection.prediction_intervals import prediction_interval
 
         entry = self._entry(index)
         table, complete = self._table(X)

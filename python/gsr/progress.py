@@ -9,9 +9,9 @@ from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gsr.criteria import BITS_PER_NODE
 from gsr.encoding.writing import html
 from gsr.search import Progress
+from gsr.selection.criteria import BITS_PER_NODE
 
 if TYPE_CHECKING:
     from rich.console import Console

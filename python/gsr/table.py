@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from gsr import _table_forms, simplify
+from gsr import _table_forms
 from gsr._table_forms import COLUMNS, DIGITS, IN_FILES, IN_LATEX, PICK, SHOWN
 from gsr.encoding import latex
 from gsr.exceptions import GSRError
-from gsr.selection import FrontEntry
+from gsr.selection import FrontEntry, simplify
 from gsr.transformation import Array
 
 

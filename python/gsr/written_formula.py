@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gsr._fitted import FittedLaw, Training
 from gsr._formula_terms import Known, Reader
 from gsr.encoding import encode, encode_target
 from gsr.encoding.rows import IntegerMatrix
@@ -18,6 +17,7 @@ from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library, resolve
 from gsr.rows import Rows
+from gsr.selection.fitted import FittedLaw, Training
 from gsr.validation import as_weights
 
 __all__ = ["Structure", "parse", "parse_terms", "refit"]

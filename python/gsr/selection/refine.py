@@ -13,8 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gsr._fitted import FittedLaw, LawLike, Training, constants, triangle, weights, with_constants
-from gsr.target_scale import TargetScale
+from gsr.selection.fitted import (
+    FittedLaw,
+    LawLike,
+    Training,
+    constants,
+    triangle,
+    weights,
+    with_constants,
+)
+from gsr.selection.target_scale import TargetScale
 from gsr.transformation import Array
 
 STEPS = 25

@@ -7,8 +7,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gsr._fitted import FittedLaw, LawLike, Training, constants, triangle, weight_slopes, weights
-from gsr.target_scale import TargetScale, rmse
+from gsr.selection.fitted import (
+    FittedLaw,
+    LawLike,
+    Training,
+    constants,
+    triangle,
+    weight_slopes,
+    weights,
+)
+from gsr.selection.target_scale import TargetScale, rmse
 from gsr.transformation import Array
 
 #: The core's rules for a residual at rounding level (cpp/src/fitness.cpp, cpp/src/reduced.cpp).

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gsr import _intervals as iv
-from gsr._fitted import LawLike
-from gsr._intervals import Interval, Mask
 from gsr.encoding.rows import ONE, Argument, Row, factors
 from gsr.library import Library
+from gsr.selection import intervals as iv
+from gsr.selection.fitted import LawLike
+from gsr.selection.intervals import Interval, Mask
 from gsr.transformation import Array
 
 ZERO_AT_ZERO = ("identity", "square", "cube", "sqrt", "tanh")

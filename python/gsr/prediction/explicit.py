@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gsr._chain import POINTS, Branch, Step, powers_of
 from gsr.encoding.matrices import constant
 from gsr.encoding.rows import Argument, factors
-from gsr.inversion import Inversion, lone_logarithm
 from gsr.library import Library
+from gsr.prediction.chain import POINTS, Branch, Step, powers_of
+from gsr.prediction.inversion import Inversion, lone_logarithm
 from gsr.transformation import apply_symbolic
 
 if TYPE_CHECKING:

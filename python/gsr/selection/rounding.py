@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gsr._fitted import FittedLaw, LawLike, Training, constants, with_constants
-from gsr.refine import Linearised, linearise, refine
-from gsr.refit import confirm
+from gsr.selection.fitted import FittedLaw, LawLike, Training, constants, with_constants
+from gsr.selection.refine import Linearised, linearise, refine
+from gsr.selection.refit import confirm
+from gsr.selection.uncertainty import inverse_gram, noise_level
 from gsr.transformation import Array
-from gsr.uncertainty import inverse_gram, noise_level
 
 #: How far, in standard errors, a simple number may be from the constant it stands for.
 WINDOWS = (0.5, 1.0, 3.0)

@@ -7,13 +7,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from gsr import target_scale
 from gsr.encoding.rows import ONE, Row, factors
 from gsr.exceptions import GSRError
+from gsr.selection import target_scale
 
 if TYPE_CHECKING:
     from gsr.library import Library
-    from gsr.selection import FrontEntry
+    from gsr.selection.choice import FrontEntry
 
 #: Bits of a node for one feature, and for each doubling of the features. The basis functions of c
 #: nodes are about 2^(1.4 c) for one feature and 2^(1.7 c) for two, which with the nodes of a term
@@ -133,7 +133,7 @@ def description_length(entry: FrontEntry, n_rows: int) -> float:
     """Return the bits of law and data together, up to what is the same for all laws.
 
     Structure takes some bits for each node. A constant takes those of a simple number if the data
-    agree with one (`gsr.rounding`), else those of the digits that the data determine. The
+    agree with one (`gsr.selection.rounding`), else those of the digits that the data determine. The
     residuals take N/2 log2 of their variance, which is corrected for the constants that are
     fitted.
     """

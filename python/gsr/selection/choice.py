@@ -10,20 +10,26 @@ from typing import Any, Literal
 
 from threadpoolctl import threadpool_limits
 
-from gsr import target_scale
-from gsr._fitted import FittedLaw, LawLike, Training, constants, weights
-from gsr.criteria import BITS_OF_POLE, BITS_PER_NODE, Criterion, description_length, ranking
 from gsr.encoding.rows import is_constant
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
-from gsr.poles import Poles, poles
-from gsr.refine import refine
-from gsr.refit import confirm, refit
-from gsr.residuals import Level, leave_one_out, residual_level
-from gsr.rounding import Rounded, rounded
-from gsr.simplify import duplicates
+from gsr.selection import target_scale
+from gsr.selection.criteria import (
+    BITS_OF_POLE,
+    BITS_PER_NODE,
+    Criterion,
+    description_length,
+    ranking,
+)
+from gsr.selection.fitted import FittedLaw, LawLike, Training, constants, weights
+from gsr.selection.poles import Poles, poles
+from gsr.selection.refine import refine
+from gsr.selection.refit import confirm, refit
+from gsr.selection.residuals import Level, leave_one_out, residual_level
+from gsr.selection.rounding import Rounded, rounded
+from gsr.selection.simplify import duplicates
+from gsr.selection.uncertainty import Uncertainty, uncertainty
 from gsr.transformation import Array
-from gsr.uncertainty import Uncertainty, uncertainty
 
 #: Nodes of y = c.
 CONSTANT_LAW = 3

@@ -12,10 +12,10 @@ from typing import Literal
 
 import numpy as np
 
-from gsr._fitted import LawLike
-from gsr._guards import Guard, GuardedLaw
-from gsr._intervals import Mask
 from gsr.library import Library
+from gsr.selection.fitted import LawLike
+from gsr.selection.guards import Guard, GuardedLaw
+from gsr.selection.intervals import Mask
 from gsr.transformation import Array
 
 Verdict = Literal["safe", "unsafe", "unknown"]

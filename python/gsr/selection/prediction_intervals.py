@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from gsr._fitted import Training, weight_slopes
 from gsr.exceptions import GSRError
-from gsr.selection import FrontEntry
-from gsr.target_scale import TargetScale
+from gsr.selection.choice import FrontEntry
+from gsr.selection.fitted import Training, weight_slopes
+from gsr.selection.target_scale import TargetScale
 from gsr.transformation import Array
 
 KINDS = ("prediction", "mean")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gsr._fitted import LawLike, Training, constants, weights
 from gsr.exceptions import GSRError
-from gsr.refine import linearise
+from gsr.selection.fitted import LawLike, Training, constants, weights
+from gsr.selection.refine import linearise
 from gsr.transformation import Array
 
 #: Directions that the data determine less than this, relative to the best, are not determined.

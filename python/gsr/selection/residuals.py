@@ -15,9 +15,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from gsr import target_scale
-from gsr._fitted import LawLike, Training, constants
-from gsr.refine import linearise
+from gsr.selection import target_scale
+from gsr.selection.fitted import LawLike, Training, constants
+from gsr.selection.refine import linearise
 from gsr.transformation import Array
 
 Level = Literal["rounding", "noise", "above", "unknown"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gsr._fitted import STEP, LawLike, Training, weight_slopes
+from gsr.selection.fitted import STEP, LawLike, Training, weight_slopes
 from gsr.transformation import Array
 
 NEWTON_STEPS = 30

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gsr._chain import SAME, ClosedForm, closed_argument, closed_form, powers_of
 from gsr.encoding import evaluate
 from gsr.encoding.rows import Argument, Matrix, Row, argument_values, factors
 from gsr.library import Library
-from gsr.roots import Function, Mask, Scan
-from gsr.signs import Neighbours, SignRule, eliminated_rule, parity_rule
+from gsr.prediction.chain import SAME, ClosedForm, closed_argument, closed_form, powers_of
+from gsr.prediction.roots import Function, Mask, Scan
+from gsr.prediction.signs import Neighbours, SignRule, eliminated_rule, parity_rule
 from gsr.transformation import Array
 
 Numbers = npt.NDArray[np.intp]
