@@ -7,14 +7,14 @@ import pytest
 import sympy
 
 from drawn_laws import ALL, drawn_laws
-from gsr._jets import DERIVATIVES, JetWalk
-from gsr._proofs import Prover
-from gsr.constraints import Checker, Constraint, predictions
 from gsr.encoding import decode, encode, encode_target
 from gsr.encoding.rows import factors
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library, Transformation
+from gsr.prior.constraints import Checker, Constraint, predictions
+from gsr.prior.jets import DERIVATIVES, JetWalk
+from gsr.prior.proofs import Prover
 
 X = np.random.default_rng(0).uniform(0.5, 3, (60, 2))
 NAMES = ["x1", "x2"]

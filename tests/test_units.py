@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawn_laws import ALL, CODE, ROW, drawn_laws
-from gsr import reference, units
+from gsr import reference
 from gsr.encoding import encode, encode_target
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library, Transformation
-from gsr.units import Dimension, parse
+from gsr.prior import units
+from gsr.prior.units import Dimension, parse
 
 FORCE = {"kg": 1, "m": 1, "s": -2}
 

@@ -14,8 +14,8 @@ from gsr.encoding import encode, evaluate, text
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import PRESETS, TABLE_2, Library, Transformation
+from gsr.prior.written_formula import Structure, parse, parse_terms, refit
 from gsr.selection.fitted import Training, weights
-from gsr.written_formula import Structure, parse, parse_terms, refit
 
 ALL = PRESETS["all"]
 NAMES = ["x1", "x2"]

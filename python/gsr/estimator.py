@@ -374,7 +374,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         problem = Problem(self.get_params(deep=False), data, everything, *names, settings)
         problem.constraints = self._constraints(problem, rules)
         if self.start is not None:
-            from gsr.written_formula import parse
+            from gsr.prior.written_formula import parse
 
             problem.starts = parse(self.start, *names, library, target_library, data)
         return problem
@@ -384,20 +384,20 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         data, names = problem.data, (self._names, self._target_name)
         units, required = None, []
         if self.units is not None:
-            from gsr.units import exponent_table
+            from gsr.prior.units import exponent_table
 
             features, target, bases = exponent_table(self.units, *names)
             if len(bases) > _core.MAX_UNITS:
                 raise GSRError(f"at most {_core.MAX_UNITS} base units can be used, got {bases}")
             units = (features, target)
         if self.required_terms is not None:
-            from gsr.written_formula import parse_terms
+            from gsr.prior.written_formula import parse_terms
 
             required = parse_terms(
                 self.required_terms, self._names, data.library, self._target_name
             )
         if self.constraints is not None:
-            from gsr.constraints import Checker
+            from gsr.prior.constraints import Checker
 
             problem.checker = Checker(self.constraints, data.X, data.y, *names)
         return prior.core_constraints(

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-from gsr._formula_text import Node
 from gsr.encoding.writing import shown_name
 from gsr.exceptions import GSRError
 from gsr.library import Library
+from gsr.prior.formula_text import Node
 from gsr.transformation import BUILTINS, Transformation
 
 #: Numbers beyond this, or below its reciprocal, are mistakes.
@@ -143,6 +143,7 @@ class Builder:
         return self.constant(value) if free and value else sympy.Float(value)
 
     def by_name(self, name: str) -> Any:
+        """Return the variable, or the constant, of a name."""
         import sympy
 
         if name in self.variables:

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from gsr._unit_parser import NONE, Dimension, parse, place
 from gsr.encoding.rows import ONE, Argument, Matrix, Row, factors
 from gsr.encoding.writing import Writer, shown_name
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library
+from gsr.prior.unit_parser import NONE, Dimension, parse, place
 from gsr.transformation import POWERS, Array
 
 __all__ = ["Dimension", "check", "dimensions", "exponent_table", "parse"]

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gsr._formula_terms import Known, Reader
 from gsr.encoding import encode, encode_target
 from gsr.encoding.rows import IntegerMatrix
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library, resolve
+from gsr.prior.formula_terms import Known, Reader
 from gsr.rows import Rows
 from gsr.selection.fitted import FittedLaw, Training
 from gsr.validation import as_weights
@@ -176,7 +176,7 @@ def refit(
     >>> print(refit("y = a*exp(-x1/tau) + b", x, 3 * np.exp(-x[:, 0] / 2) + 1))
     y = 3 exp(-0.5 x1) + 1
     """
-    from gsr._formula_fit import fit, reduced
+    from gsr.prior.formula_fit import fit, reduced
 
     names, target = _names(X, y, feature_names, target_name)
     tables = resolve(library), resolve(library if target_library is None else target_library)
@@ -194,7 +194,7 @@ def refit(
 
 def _fitted(known: Known, names: Sequence[str], data: Training) -> Structure | None:
     """Return a structure whose constants are fitted, None if no values are any good."""
-    from gsr._formula_fit import fit, reduced
+    from gsr.prior.formula_fit import fit, reduced
 
     known = reduced(known)
     try:

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from gsr._unit_names import BASES, LONG, LONG_PREFIXES, PLAIN, PREFIXED, PREFIXES
 from gsr.exceptions import GSRError
+from gsr.prior.unit_names import BASES, LONG, LONG_PREFIXES, PLAIN, PREFIXED, PREFIXES
 
 #: Exponents beyond this are taken for a mistake.
 MOST = 100
@@ -79,6 +79,7 @@ NONE = Dimension()
 
 
 def place(base: str) -> tuple[int, str]:
+    """Return what base units are sorted by."""
     return (BASES.index(base) if base in BASES else len(BASES), base)
 
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from gsr._jets import JetWalk, usable
 from gsr.equation import Equation
+from gsr.prior.jets import JetWalk, usable
 from gsr.selection.guards import GuardedLaw
 from gsr.selection.intervals import Interval
 from gsr.selection.poles import poles
 from gsr.transformation import Array
 
 if TYPE_CHECKING:
-    from gsr.constraints import Constraint
+    from gsr.prior.constraints import Constraint
 
 #: Boxes looked at before a constraint is left open, and at a time.
 BUDGET = 4000

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gsr._formula_build import Builder, exact, raised
-from gsr._formula_text import Node, sides
 from gsr.encoding.writing import shown_name
 from gsr.exceptions import GSRError
+from gsr.prior.formula_build import Builder, exact, raised
+from gsr.prior.formula_text import Node, sides
 
 #: Integer powers beyond this are no structure that can be encoded.
 MOST_POWER = 64

@@ -66,7 +66,7 @@ class Checker:
     Examples
     --------
     >>> import numpy as np
-    >>> from gsr.written_formula import refit
+    >>> from gsr.prior.written_formula import refit
     >>> X = np.linspace(-1, 2, 30)[:, None]
     >>> checker = Checker({"x1": "increasing"}, X, X[:, 0], ["x1"], "y")
     >>> checker.verdict(refit("y = a exp(x1)", X, np.exp(X[:, 0])))
@@ -117,7 +117,7 @@ class Checker:
         reason = self.why_not(equation)
         if reason:
             return f"violated: {reason}"
-        from gsr._proofs import Prover
+        from gsr.prior.proofs import Prover
 
         prover, points = Prover(equation, self.X), 0
         for constraint in (each for each in self.constraints if each.rule is None):

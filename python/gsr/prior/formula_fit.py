@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from gsr._formula_terms import Known, Term
 from gsr.exceptions import GSRError
+from gsr.prior.formula_terms import Known, Term
 from gsr.selection import refit as linear
 from gsr.selection import target_scale
 from gsr.selection.fitted import FittedLaw, Training, weights
