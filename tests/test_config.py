@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gsr import config
-from gsr.config import Config, default_toml, parse, toml_value
 from gsr.estimator import GSRRegressor
 from gsr.exceptions import GSRError
-from gsr.settings import NOT_IN_FILES, schema
+from gsr.runs import config
+from gsr.runs.config import Config, default_toml, parse, toml_value
+from gsr.runs.settings import NOT_IN_FILES, schema
 
 FILE = """\
 [data]

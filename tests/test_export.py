@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from gsr import GSRError, Transformation, export
-from gsr._export_names import identifiers
 from gsr.encoding import encode, encode_target, evaluate
 from gsr.equation import Equation
+from gsr.export.names import identifiers
 from gsr.library import PRESETS, Library
 from test_encoding import wider_matrix
 

@@ -150,7 +150,7 @@ def test_a_run_can_be_repeated_from_its_folder(fit: Any, data: Path) -> None:
 def test_sections_of_cluster_runs_are_noted(
     fit: Any, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gsr import settings
+    from gsr.runs import settings
 
     key = settings.Key(settings.options.Range(int, 1), "how often", 10)
     monkeypatch.setitem(settings.SECTIONS, "islands", lambda: {"interval": key})

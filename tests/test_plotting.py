@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from gsr import GSRError, GSRRegressor, plotting
-from gsr._drawing import PICK, log_heights
-from gsr._pictures import MOST_POINTS
+from gsr.plotting.drawing import PICK, log_heights
+from gsr.plotting.pictures import MOST_POINTS
 
 pytest.importorskip("matplotlib")
 

@@ -15,8 +15,10 @@ import pandas as pd
 import pytest
 import sympy
 
-from gsr import GSRError, GSRRegressor, _mathml, report, run_folder
-from gsr.config import Config
+from gsr import GSRError, GSRRegressor, report
+from gsr.report import mathml
+from gsr.runs import run_folder
+from gsr.runs.config import Config
 from gsr.selection.poles import Poles
 
 pytest.importorskip("matplotlib")
@@ -301,19 +303,19 @@ EXPRESSIONS = [
 
 @pytest.mark.parametrize("expression", EXPRESSIONS, ids=str)
 def test_formulas_read_as_what_they_mean(expression):
-    tree = ElementTree.fromstring(_mathml.term(expression))
+    tree = ElementTree.fromstring(mathml.term(expression))
     value = eval(reading(tree), {**FUNCTIONS, **NUMBERS, **HERE})
     assert value == pytest.approx(at(expression, HERE), rel=1e-5)
 
 
 def test_laws_read_as_what_they_mean(exact):
     for entry in exact.front_:
-        left, right = reading(ElementTree.fromstring(_mathml.law(entry.equation))).split("=")
+        left, right = reading(ElementTree.fromstring(mathml.law(entry.equation))).split("=")
         names = {**FUNCTIONS, **NUMBERS, "x1": 1.3, "x2": 0.4, "y": 1.9}
         law = entry.equation.sympy()
         assert eval(left, dict(names)) == pytest.approx(at(law.lhs, names), rel=1e-5)
         assert eval(right, dict(names)) == pytest.approx(at(law.rhs, names), rel=1e-5, abs=1e-5)
-        parts = [reading(ElementTree.fromstring(part)) for part in _mathml.lines(entry.equation)]
+        parts = [reading(ElementTree.fromstring(part)) for part in mathml.lines(entry.equation)]
         assert "".join(parts) == f"{left}={right}"
 
 
@@ -321,7 +323,7 @@ def test_laws_read_as_what_they_mean(exact):
     "name", [*EVIL, "x", "x12", "body_mass", "γ", "", "\x00\u202e", "x_1", "2"]
 )
 def test_names_are_safe_in_formulas(name):
-    tree = ElementTree.fromstring(_mathml.term(sympy.Symbol(name, real=True)))
+    tree = ElementTree.fromstring(mathml.term(sympy.Symbol(name, real=True)))
     shown = re.sub(r"[\x00\u202e]", "\ufffd", name)
     assert "".join(tree.itertext()) == shown
 

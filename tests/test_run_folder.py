@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gsr import config, files, run_folder, tables
+from gsr import files, tables
 from gsr.exceptions import GSRError
 from gsr.named_estimator import NamedRegressor
-from gsr.run_folder import FILES, Outcome
+from gsr.runs import config, run_folder
+from gsr.runs.run_folder import FILES, Outcome
 
 X = np.random.default_rng(0).uniform(1, 3, (1200, 2))
 Y = X[:, 0] ** 2 + X[:, 1]

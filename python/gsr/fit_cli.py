@@ -29,9 +29,9 @@ from gsr.terminal import (
 )
 
 if TYPE_CHECKING:
-    from gsr.config import Config
     from gsr.fit_data import FitData
-    from gsr.run_folder import Outcome
+    from gsr.runs.config import Config
+    from gsr.runs.run_folder import Outcome
 
 ABOUT = """\
 Look for a law g(y) = f(x) in a table. The law, the front of error against complexity and what the
@@ -187,9 +187,9 @@ def _add_rest(groups: dict[str, Any]) -> None:
 
 
 def _fit(arguments: argparse.Namespace) -> int:
-    from gsr import run_folder
     from gsr.files import Source, WritingError, sha256
     from gsr.fit_data import load
+    from gsr.runs import run_folder
     from gsr.tables import path_of
 
     config = _config(arguments)
@@ -217,7 +217,7 @@ def _fit(arguments: argparse.Namespace) -> int:
 
 
 def _config(arguments: argparse.Namespace) -> Config:
-    from gsr import config as configs
+    from gsr.runs import config as configs
 
     if arguments.config is None:
         config = configs.parse("", arguments.set, "options")
@@ -283,8 +283,9 @@ def _search(config: Config, data: FitData) -> Any:
 
 def _write(outcome: Outcome, folder: Path | None, model_file: Path | None) -> list[str]:
     """Write what was asked for; return what failed, and where it is kept instead."""
-    from gsr import run_folder, saving
+    from gsr import saving
     from gsr.files import WritingError, failed
+    from gsr.runs import run_folder
 
     failures: list[str] = []
     try:

@@ -14,7 +14,7 @@ from gsr.files import Source
 from gsr.tables import Array, Column, Table
 
 if TYPE_CHECKING:
-    from gsr.config import Config
+    from gsr.runs.config import Config
 
 #: A column that follows the target closer than this is a copy of it.
 COPY = 1e-12

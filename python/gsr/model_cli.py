@@ -75,7 +75,7 @@ def _add_predict(commands: Parsers) -> None:
 
 def _predict(arguments: argparse.Namespace) -> int:
     from gsr import files
-    from gsr.run_folder import load_model
+    from gsr.runs.run_folder import load_model
 
     model = load_model(arguments.model)
     X = _features(model, arguments)
@@ -164,7 +164,7 @@ def _add_show(commands: Parsers) -> None:
 
 def _show(arguments: argparse.Namespace) -> int:
     from gsr import shown
-    from gsr.run_folder import load_model
+    from gsr.runs.run_folder import load_model
 
     model = _single(load_model(arguments.model))
     if arguments.latex:
@@ -193,7 +193,7 @@ def _add_export(commands: Parsers) -> None:
 
 def _export(arguments: argparse.Namespace) -> int:
     from gsr import files
-    from gsr.run_folder import load_model
+    from gsr.runs.run_folder import load_model
 
     model = _single(load_model(arguments.model))
     source = model.export(arguments.language, index=arguments.index, name=arguments.name)

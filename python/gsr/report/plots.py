@@ -8,8 +8,9 @@ from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gsr import _drawing, _pictures
-from gsr._report_source import Target
+from gsr.plotting import drawing
+from gsr.plotting import pictures as drawn
+from gsr.report.origin import Target
 from gsr.search import Progress
 
 if TYPE_CHECKING:
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
 SIZE = (4.4, 3.3)
 #: Colours of the pictures, and the page's names for them.
 COLOURS = {
-    _drawing.INK: "ink",
-    _drawing.MUTED: "muted",
-    _drawing.FAINT: "line",
-    _drawing.MAIN: "main",
-    _drawing.PICK: "pick",
+    drawing.INK: "ink",
+    drawing.MUTED: "muted",
+    drawing.FAINT: "line",
+    drawing.MAIN: "main",
+    drawing.PICK: "pick",
 }
 
 
@@ -45,7 +46,7 @@ def pictures(target: Target, key: str) -> list[Picture]:
 def history_picture(history: Sequence[Progress], key: str) -> Picture:
     """Return the picture of a search that has no law yet."""
     told = "The error of the best law so far, against time."
-    draw = partial(_pictures.convergence, history=history, exact=False, name="the target")
+    draw = partial(drawn.convergence, history=history, exact=False, name="the target")
     return Picture(_svg(draw, key, told), told)
 
 
@@ -56,33 +57,33 @@ def _drawings(target: Target) -> Iterator[Drawing]:
     entry, name = target.entry, target.name
     shown: dict[str, Any] = {"entries": target.model.front_, "entry": entry}
     yield (
-        partial(_pictures.front, **shown),
+        partial(drawn.front, **shown),
         f"Each point is a law: its error in {name} against its complexity. The chosen one is "
         "orange.",
-        partial(_pictures.label_front, **shown),
+        partial(drawn.label_front, **shown),
     )
     if target.X is not None and target.y is not None:
-        rows = _pictures.Rows.of(entry, target.X, target.y)
+        rows = drawn.Rows.of(entry, target.X, target.y)
         yield (
-            partial(_pictures.fit, entry=entry, rows=rows),
+            partial(drawn.fit, entry=entry, rows=rows),
             f"What the law predicts for {name} against what was measured; on the line they agree.",
             None,
         )
         yield (
-            partial(_pictures.residuals, entry=entry, rows=rows),
+            partial(drawn.residuals, entry=entry, rows=rows),
             "What the law leaves, against what it predicts; between the dashed lines are two "
             "standard deviations. At the right is the histogram.",
             None,
         )
         yield (
-            partial(_pictures.terms, entry=entry, X=rows.X),
+            partial(drawn.terms, entry=entry, X=rows.X),
             "What each term adds, on the scale of the law's left side, over the rows.",
             None,
         )
     if target.history:
         exact = any(each.exact for each in target.model.front_)
         yield (
-            partial(_pictures.convergence, history=target.history, exact=exact, name=name),
+            partial(drawn.convergence, history=target.history, exact=exact, name=name),
             "The error of the best law so far, against time.",
             None,
         )
@@ -96,7 +97,7 @@ def _svg(
 ) -> str:
     from io import StringIO
 
-    figure = _drawing.new_figure(*SIZE)
+    figure = drawing.new_figure(*SIZE)
     import matplotlib
 
     ax = figure.add_subplot()

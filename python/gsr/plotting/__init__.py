@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gsr import _drawing, _pictures
-from gsr._pictures import Rows
 from gsr.exceptions import GSRError
+from gsr.plotting import drawing, pictures
+from gsr.plotting.pictures import Rows
 from gsr.selection import FrontEntry
 from gsr.transformation import Array
 
@@ -90,20 +90,20 @@ def summary(
     """
     entry = model._entry(index)
     rows = _rows(model, entry, X, y)  # so that a model without rows is told before drawing
-    figure = _drawing.new_figure(*SUMMARY_SIZE)
+    figure = drawing.new_figure(*SUMMARY_SIZE)
     figure.set_layout_engine("constrained", h_pad=0.12, w_pad=0.08)
     grid = figure.add_gridspec(3, 2)
     above = figure.add_subplot(grid[0, :])
-    _pictures.front(above, model.front_, entry)
-    _pictures.fit(figure.add_subplot(grid[1, 0]), entry, rows)
-    _pictures.residuals(figure.add_subplot(grid[1, 1]), entry, rows)
-    _pictures.terms(figure.add_subplot(grid[2, 0]), entry, rows.X)
-    _pictures.convergence(figure.add_subplot(grid[2, 1]), **_searched(model))
+    pictures.front(above, model.front_, entry)
+    pictures.fit(figure.add_subplot(grid[1, 0]), entry, rows)
+    pictures.residuals(figure.add_subplot(grid[1, 1]), entry, rows)
+    pictures.terms(figure.add_subplot(grid[2, 0]), entry, rows.X)
+    pictures.convergence(figure.add_subplot(grid[2, 1]), **_searched(model))
     figure.suptitle(
-        _drawing.plain(entry.equation, LONGEST_LAW), x=0.01, ha="left", fontsize=13,
-        color=_drawing.INK, fontweight="bold", parse_math=False, usetex=False,
+        drawing.plain(entry.equation, LONGEST_LAW), x=0.01, ha="left", fontsize=13,
+        color=drawing.INK, fontweight="bold", parse_math=False, usetex=False,
     )  # fmt: skip
-    _pictures.label_front(above, model.front_, entry)
+    pictures.label_front(above, model.front_, entry)
     return figure
 
 
@@ -120,8 +120,8 @@ def front(model: Any, *, index: int | None = None, ax: Axes | None = None) -> An
     matplotlib Figure, or Axes if `ax` was given
     """
     chosen = {"entries": model.front_, "entry": model._entry(index)}
-    drawn = _drawn(partial(_pictures.front, **chosen), ax)
-    _pictures.label_front(drawn.axes[0] if ax is None else ax, **chosen)
+    drawn = _drawn(partial(pictures.front, **chosen), ax)
+    pictures.label_front(drawn.axes[0] if ax is None else ax, **chosen)
     return drawn
 
 
@@ -146,7 +146,7 @@ def fit(
     """
     entry = model._entry(index)
     rows = _rows(model, entry, X, y)
-    return _drawn(partial(_pictures.fit, entry=entry, rows=rows), ax)
+    return _drawn(partial(pictures.fit, entry=entry, rows=rows), ax)
 
 
 def residuals(
@@ -170,7 +170,7 @@ def residuals(
     """
     entry = model._entry(index)
     rows = _rows(model, entry, X, y)
-    return _drawn(partial(_pictures.residuals, entry=entry, rows=rows), ax)
+    return _drawn(partial(pictures.residuals, entry=entry, rows=rows), ax)
 
 
 def convergence(model: Any, *, ax: Axes | None = None) -> Any:
@@ -185,7 +185,7 @@ def convergence(model: Any, *, ax: Axes | None = None) -> Any:
     -------
     matplotlib Figure, or Axes if `ax` was given
     """
-    return _drawn(partial(_pictures.convergence, **_searched(model)), ax)
+    return _drawn(partial(pictures.convergence, **_searched(model)), ax)
 
 
 def terms(
@@ -207,15 +207,15 @@ def terms(
     matplotlib Figure, or Axes if `ax` was given
     """
     entry = model._entry(index)
-    table = _pictures.sampled(_training(entry)[0] if X is None else _table(model, X))
-    return _drawn(partial(_pictures.terms, entry=entry, X=table), ax)
+    table = pictures.sampled(_training(entry)[0] if X is None else _table(model, X))
+    return _drawn(partial(pictures.terms, entry=entry, X=table), ax)
 
 
 def _drawn(draw: Callable[[Axes], None], ax: Axes | None) -> Any:
     if ax is not None:
         draw(ax)
         return ax
-    figure = _drawing.new_figure(*SIZE)
+    figure = drawing.new_figure(*SIZE)
     draw(figure.add_subplot())
     return figure
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from gsr._export_names import C_WORDS, PYTHON_WORDS
 from gsr.exceptions import GSRError
+from gsr.export.names import C_WORDS, PYTHON_WORDS
 
 ATOM, PRODUCT, SUM = range(3)
 LARGEST_POWER = 4

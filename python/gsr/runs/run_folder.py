@@ -34,8 +34,8 @@ from gsr.exceptions import GSRError
 from gsr.tables import Array
 
 if TYPE_CHECKING:
-    from gsr.config import Config
     from gsr.estimator import GSRRegressor
+    from gsr.runs.config import Config
     from gsr.table import EquationTable
 
 FORMAT, VERSION = "gsr run", 1

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gsr import _drawing
-from gsr._drawing import INK, MAIN, MUTED, PICK, number, plain, style, write
 from gsr.encoding import evaluate
 from gsr.encoding.writing import shown_name, text, weighted_sum
 from gsr.exceptions import PredictionWarning
+from gsr.plotting import drawing
+from gsr.plotting.drawing import INK, MAIN, MUTED, PICK, number, plain, style, write
 from gsr.search import Progress
 from gsr.selection import FrontEntry
 from gsr.transformation import Array
@@ -103,7 +103,7 @@ def front(ax: Axes, entries: Sequence[FrontEntry], entry: FrontEntry) -> None:
         nodes[marked], heights[marked], "o", color=PICK, markersize=9, markeredgecolor=INK,
         markeredgewidth=0.8, zorder=4,
     )  # fmt: skip
-    _drawing.log_axis(ax, heights, floor)
+    drawing.log_axis(ax, heights, floor)
     room = float(np.ptp(nodes)) or 4.0
     ax.set_xlim(nodes[0] - 0.06 * room, nodes[-1] + 0.2 * room)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -118,7 +118,7 @@ def label_front(ax: Axes, entries: Sequence[FrontEntry], entry: FrontEntry) -> N
     order += [k for k in range(len(kept)) if k not in order and len(texts[k]) <= LONGEST_LABEL]
     texts = [plain(each, LONGEST_LABEL) for each in texts]
     if len(nodes):
-        _drawing.place_labels(ax, np.column_stack([nodes, heights]), texts, order)
+        drawing.place_labels(ax, np.column_stack([nodes, heights]), texts, order)
 
 
 def _finite(entries: Sequence[FrontEntry]) -> list[FrontEntry]:
@@ -128,7 +128,7 @@ def _finite(entries: Sequence[FrontEntry]) -> list[FrontEntry]:
 def _places(entries: Sequence[FrontEntry]) -> tuple[Array, Array, float | None]:
     kept = _finite(entries)
     exact = [each.exact for each in kept]
-    heights, floor = _drawing.log_heights([each.rmse for each in kept], exact)
+    heights, floor = drawing.log_heights([each.rmse for each in kept], exact)
     return np.array([each.complexity for each in kept], dtype=float), heights, floor
 
 
@@ -160,7 +160,7 @@ def fit(ax: Axes, entry: FrontEntry, rows: Rows) -> None:
     ax.plot(rows.y, rows.prediction, "o", zorder=3, **_dots(len(rows.y)))
     ax.set(xlim=tuple(ends), ylim=tuple(ends))
     for axis in (ax.xaxis, ax.yaxis):
-        _drawing.number_axis(axis)
+        drawing.number_axis(axis)
     write(ax, 0.04, 0.96, _quality(rows), va="top", linespacing=1.5)
 
 
@@ -197,7 +197,7 @@ def residuals(ax: Axes, entry: FrontEntry, rows: Rows) -> None:
         above = "bottom" if side > 0 else "top"
         write(ax, 0.995, side * sigma, label, ha="right", va=above, transform=across)
     for axis in (ax.xaxis, ax.yaxis):
-        _drawing.number_axis(axis)
+        drawing.number_axis(axis)
     _histogram(ax, rows.prediction, error)
 
 
@@ -232,13 +232,13 @@ def convergence(ax: Axes, history: Sequence[Progress], exact: bool, name: str) -
         write(ax, 0.5, 0.5, "no history was kept", ha="center")
         return
     low = [exact and each.rmse == history[-1].rmse for each in history]
-    heights, floor = _drawing.log_heights([each.rmse for each in history], low)
+    heights, floor = drawing.log_heights([each.rmse for each in history], low)
     seconds = [each.seconds for each in history]
     ax.step(seconds, heights, where="post", color=MAIN, linewidth=1.6, zorder=3)
     ax.plot(seconds, heights, "o", color=MAIN, markersize=3.5, zorder=3)
     ax.plot(seconds[-1:], heights[-1:], "o", color=PICK, markersize=7, zorder=4)
-    _drawing.log_axis(ax, heights, floor)
-    _drawing.number_axis(ax.xaxis)
+    drawing.log_axis(ax, heights, floor)
+    drawing.number_axis(ax.xaxis)
     ax.set_xlim(0.0, 1.06 * max(seconds) or 1.0)
     told = f"{history[-1].evaluations:,} candidates in {number(seconds[-1])} s"
     write(ax, 0.97, 0.96, told, ha="right", va="top")
@@ -286,9 +286,9 @@ def _spans(ax: Axes, names: Sequence[str], values: Array) -> None:
         told = f"{100 * float(shares[k]):.3g} %"
         write(ax, 1.0, place - 0.28, told, transform=across, ha="right")
     ax.set_ylim(max(len(order), LEAST_PLACES) - 0.2, -0.8)
-    _drawing.number_axis(ax.xaxis)
+    drawing.number_axis(ax.xaxis)
     told = "line: all rows · bar: middle half · dot: median · %: share of the sizes"
-    write(ax, 1.0, 0.0, told, ha="right", va="bottom", fontsize=_drawing.SMALL_SIZE - 1.5)
+    write(ax, 1.0, 0.0, told, ha="right", va="bottom", fontsize=drawing.SMALL_SIZE - 1.5)
 
 
 def _name(entry: FrontEntry) -> str:

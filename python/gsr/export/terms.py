@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from gsr._export_names import fresh
-from gsr._export_syntax import Dialect, Expression
 from gsr.encoding.rows import ONE, Argument, Matrix, Row, factors, row_values
 from gsr.equation import Equation
+from gsr.export.names import fresh
+from gsr.export.syntax import Dialect, Expression
 from gsr.library import Library, Transformation
 from gsr.transformation import apply_symbolic
 

@@ -6,12 +6,12 @@ import re
 from os import PathLike
 
 import gsr
-from gsr._export_names import check_function_name, identifiers, shown
-from gsr._export_runtime import HELPERS, helpers, solver
-from gsr._export_solve import Solver
-from gsr._export_syntax import LANGUAGES, Dialect, Expression, dialect
-from gsr._export_terms import Body, Terms, function, used_variables
 from gsr.equation import Equation
+from gsr.export.names import check_function_name, identifiers, shown
+from gsr.export.runtime import HELPERS, helpers, solver
+from gsr.export.solve import Solver
+from gsr.export.syntax import LANGUAGES, Dialect, Expression, dialect
+from gsr.export.terms import Body, Terms, function, used_variables
 from gsr.whole_files import write_whole
 
 __all__ = ["LANGUAGES", "source", "write"]

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from gsr import _mathml
-from gsr._drawing import number
-from gsr._pictures import Rows, determination
-from gsr._report_source import Source, Target
 from gsr.encoding.writing import number as digits
 from gsr.encoding.writing import shown_name, text
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
+from gsr.plotting.drawing import number
+from gsr.plotting.pictures import Rows, determination
+from gsr.report import mathml
+from gsr.report.origin import Source, Target
 from gsr.selection import FrontEntry
 from gsr.selection.fitted import weights
 
@@ -100,7 +100,7 @@ def law(target: Target, key: str) -> str:
     """Return the chosen law, what it leaves and what to take care of."""
     entry = target.entry
     equation = entry.equation
-    content = [typeset(_mathml.lines(equation), str(equation), large=True)]
+    content = [typeset(mathml.lines(equation), str(equation), large=True)]
     content += [_copied("text", str(equation)), _copied("LaTeX", equation.latex())]
     content.append(told(LEVELS[entry.level], entry.level in ("above", "unknown")))
     content += [told(text, True, head) for head, text in cautions(target)]
@@ -187,7 +187,7 @@ def _explicit(equation: Equation) -> list[str]:
         return [heading, f"<p>The law above gives {escape(name)} itself.</p>"]
     several = "<p>One for each branch that the data meet:</p>" if len(forms) > 1 else ""
     shown_forms = [
-        typeset(_mathml.solved(name, form), f"{name} = {form}") for form in forms[:MOST_BRANCHES]
+        typeset(mathml.solved(name, form), f"{name} = {form}") for form in forms[:MOST_BRANCHES]
     ]
     return [heading, several, *shown_forms]
 
@@ -206,7 +206,7 @@ def _rounded(entry: FrontEntry) -> list[str]:
     note = "" if entry.exact else f'<p class="note">The data agree: {escape(error)}.</p>'
     return [
         heading,
-        typeset(_mathml.lines(equation), str(equation)),
+        typeset(mathml.lines(equation), str(equation)),
         _copied("text", str(equation)),
         note,
     ]
@@ -289,7 +289,7 @@ def _front_row(entry: FrontEntry, chosen: bool, held: bool) -> str:
         f'<td class="number" data-label="{name}">{escape(value)}</td>'
         for name, value in numbers.items()
     )
-    shown = typeset(_mathml.lines(entry.equation), str(entry.equation))
+    shown = typeset(mathml.lines(entry.equation), str(entry.equation))
     return f'<tr{_class("pick") if chosen else ""}>{cells}<td class="wide">{shown}</td></tr>'
 
 

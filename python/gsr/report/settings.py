@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from gsr._report_sections import ENDINGS, section, table
-from gsr._report_source import Source
+from gsr.report.origin import Source
+from gsr.report.sections import ENDINGS, section, table
 
 #: Values that can be written into a program as they are.
 LITERAL = (bool, int, float, str, type(None))

@@ -10,9 +10,6 @@ from typing import Any
 import numpy as np
 
 from gsr import _core
-from gsr._saving_document import HISTORY, MARK
-from gsr._saving_schema import number
-from gsr._saving_tables import ATTRIBUTES, LIBRARY
 from gsr.encoding.rows import ONE, Argument, Matrix, Part, Row, rows
 from gsr.equation import Equation, _nonzero, check_names
 from gsr.estimator import GSRRegressor
@@ -20,6 +17,9 @@ from gsr.exceptions import GSRError
 from gsr.library import Library, Transformation
 from gsr.prediction.inversion import Branches, Inversion
 from gsr.prediction.signs import Neighbours, SignRule
+from gsr.saving.document import HISTORY, MARK
+from gsr.saving.schema import number
+from gsr.saving.tables import ATTRIBUTES, LIBRARY
 from gsr.search import Progress
 from gsr.selection import FrontEntry
 from gsr.selection.fitted import FittedLaw

@@ -1,6 +1,6 @@
 """Configuration files: TOML with one schema for `gsr fit` and for cluster runs.
 
-Every mistake in a file is told at once, with its line. The schema is in `gsr.settings`.
+Every mistake in a file is told at once, with its line. The schema is in `gsr.runs.settings`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gsr import settings
 from gsr.exceptions import GSRError
 from gsr.options import Choice
-from gsr.settings import Key, schema
+from gsr.runs import settings
+from gsr.runs.settings import Key, schema
 
 if TYPE_CHECKING or sys.version_info >= (3, 11):
     import tomllib

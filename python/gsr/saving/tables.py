@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gsr import _core
-from gsr._saving_document import HISTORY
-from gsr._saving_schema import (
+from gsr.saving.document import HISTORY
+from gsr.saving.schema import (
     Check,
     boolean,
     choice,

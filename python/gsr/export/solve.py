@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gsr._export_syntax import Expression
-from gsr._export_terms import Body, Terms, function
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
+from gsr.export.syntax import Expression
+from gsr.export.terms import Body, Terms, function
 from gsr.prediction.chain import POINTS, SAME, Branch, Step
 from gsr.prediction.explicit import _exponent
 from gsr.prediction.roots import OUTSIDE_SEGMENTS, Scan, Segments

@@ -13,9 +13,9 @@ from string import Template
 from typing import Any
 
 import gsr
-from gsr import _report_sections as sections
-from gsr import _report_settings as made
-from gsr._report_source import Source, Target, source
+from gsr.report import sections
+from gsr.report import settings as made
+from gsr.report.origin import Source, Target, source
 from gsr.whole_files import write_whole
 
 
@@ -58,7 +58,7 @@ def page(run_or_model: Any) -> str:
     str
     """
     found = source(run_or_model)
-    template = files("gsr") / "report_template"
+    template = files("gsr.report") / "template"
     return Template((template / "page.html").read_text(encoding="utf-8")).substitute(
         title=escape(_title(found)),
         facts=escape(_facts(found)),
@@ -110,7 +110,7 @@ def _main(found: Source) -> Iterator[str]:
         yield sections.front(target)
         yield _plots(target, f"p{k}")
     if not found.targets and found.history and find_spec("matplotlib"):
-        from gsr._report_plots import history_picture
+        from gsr.report.plots import history_picture
 
         yield sections.section("The search so far", _figures([history_picture(found.history, "h")]))
     yield sections.data(found)
@@ -123,7 +123,7 @@ def _plots(target: Target, key: str) -> str:
         return sections.section(
             "Pictures", "<p>Pictures need matplotlib: <code>pip install 'gsr[plot]'</code>.</p>"
         )
-    from gsr._report_plots import pictures
+    from gsr.report.plots import pictures
 
     content = _figures(pictures(target, key))
     if target.X is None:

@@ -15,9 +15,9 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import gsr
-from gsr._saving_document import Writer
 from gsr.exceptions import GSRError
 from gsr.library import Transformation
+from gsr.saving.document import Writer
 from gsr.transformation import BUILTINS, Symbolic
 from gsr.whole_files import read_whole, write_whole
 
@@ -139,8 +139,8 @@ def _check_checksum(document: Mapping[str, Any]) -> None:
 
 def _model(document: dict[str, Any], own: Mapping[str, Transformation]) -> GSRRegressor:
     # These need the estimator, which needs scikit-learn.
-    from gsr._saving_rebuild import Reader
-    from gsr._saving_tables import DOCUMENT
+    from gsr.saving.rebuild import Reader
+    from gsr.saving.tables import DOCUMENT
 
     try:
         content = DOCUMENT(document, "file")

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from gsr._saving_schema import SPECIAL
 from gsr.encoding.rows import Argument, Row, integers
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library, Transformation
 from gsr.prediction.inversion import Branches
 from gsr.prediction.signs import Neighbours, SignRule
+from gsr.saving.schema import SPECIAL
 from gsr.search import Progress
 from gsr.selection import FrontEntry
 from gsr.selection.fitted import FittedLaw, LawLike
