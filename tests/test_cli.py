@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 import gsr
-from gsr import demo
 from gsr.benchmarks import against, scaling, suite_runs
-from gsr.cli import main
+from gsr.cli import demo, main
 from gsr.exceptions import GSRError, InterruptedWarning
 
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 import gsr
-from gsr import doctor
-from gsr.cli import main
+from gsr.cli import doctor, main
 
 
 def finding(name: str) -> doctor.Finding:

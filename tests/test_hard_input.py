@@ -238,7 +238,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_search(
     def search(*_: Any) -> None:
         raise AssertionError("the search was started")
 
-    monkeypatch.setattr("gsr.fit_cli._search", search)
+    monkeypatch.setattr("gsr.cli.fit._search", search)
     fit = ["fit", str(data), "--target", "y"]
     assert main([*fit, "-o", str(data)]) == 2
     assert "is a file" in capsys.readouterr().err
@@ -282,7 +282,7 @@ def test_a_disk_that_fills_during_the_search(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from gsr import fit_cli
+    from gsr.cli import fit as fit_cli
 
     run, elsewhere = small_disk / "run", data.parent / "elsewhere"
     elsewhere.mkdir()

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from gsr import files, tables
+from gsr.cli.named_estimator import NamedRegressor
 from gsr.exceptions import GSRError
-from gsr.named_estimator import NamedRegressor
 from gsr.runs import config, run_folder
 from gsr.runs.run_folder import FILES, Outcome
 

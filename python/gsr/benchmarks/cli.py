@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from gsr.cli.terminal import INTERRUPTED, OK, Parsers, at_least, console, writable_file
 from gsr.exceptions import GSRError
-from gsr.terminal import INTERRUPTED, OK, Parsers, at_least, console, writable_file
 
 ABOUT = """\
 Fit problems several times with the seeds 0, 1, ... and tell what is recovered, beside the figures

@@ -11,8 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gsr.exceptions import GSRError
-from gsr.terminal import (
+from gsr.cli.terminal import (
     INTERRUPTED,
     NO_LAW,
     NOT_WRITTEN,
@@ -27,9 +26,10 @@ from gsr.terminal import (
     uninterrupted,
     writable_file,
 )
+from gsr.exceptions import GSRError
 
 if TYPE_CHECKING:
-    from gsr.fit_data import FitData
+    from gsr.cli.fit_data import FitData
     from gsr.runs.config import Config
     from gsr.runs.run_folder import Outcome
 
@@ -187,8 +187,8 @@ def _add_rest(groups: dict[str, Any]) -> None:
 
 
 def _fit(arguments: argparse.Namespace) -> int:
+    from gsr.cli.fit_data import load
     from gsr.files import Source, WritingError, sha256
-    from gsr.fit_data import load
     from gsr.runs import run_folder
     from gsr.tables import path_of
 
@@ -267,7 +267,7 @@ def _teller(config: Config) -> Callable[[str], None]:
 def _search(config: Config, data: FitData) -> Any:
     import warnings
 
-    from gsr.named_estimator import NamedRegressor
+    from gsr.cli.named_estimator import NamedRegressor
 
     options = config.estimator_options()
     options.setdefault("verbose", sys.stderr.isatty())
@@ -307,7 +307,7 @@ def _write(outcome: Outcome, folder: Path | None, model_file: Path | None) -> li
 
 
 def _print(outcome: Outcome, arguments: argparse.Namespace) -> None:
-    from gsr import shown
+    from gsr.cli import shown
 
     if arguments.json:
         show(json.dumps(outcome.result(), indent=1, ensure_ascii=False))

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from gsr.cli.terminal import uninterrupted
 from gsr.estimator import GSRRegressor
-from gsr.terminal import uninterrupted
 
 
 class NamedRegressor(GSRRegressor):

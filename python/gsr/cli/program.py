@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from typing import TextIO
 
 import gsr
-from gsr import fit_cli, model_cli
 from gsr.benchmarks import cli as bench_cli
-from gsr.exceptions import GSRError
-from gsr.terminal import (
+from gsr.cli import fit, models
+from gsr.cli.terminal import (
     FAILED,
     INTERRUPTED,
     NOT_WRITTEN,
@@ -27,6 +26,7 @@ from gsr.terminal import (
     show,
     silence,
 )
+from gsr.exceptions import GSRError
 
 EXAMPLES = """\
 examples:
@@ -121,8 +121,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(metavar="command", title="commands")
     _add_demo(commands)
-    fit_cli.add(commands)
-    model_cli.add(commands)
+    fit.add(commands)
+    models.add(commands)
     bench_cli.add(commands)
     _add_doctor(commands)
     return parser
@@ -151,14 +151,14 @@ def _add_doctor(commands: Parsers) -> None:
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    from gsr import demo
+    from gsr.cli import demo
 
     demo.run(console(), arguments.seed, arguments.max_time)
     return OK
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
-    from gsr import doctor
+    from gsr.cli import doctor
 
     findings = doctor.examine()
     show(doctor.as_json(findings) if arguments.json else doctor.as_text(findings))
@@ -170,7 +170,3 @@ def _info(arguments: argparse.Namespace) -> int:
 
     show("\n".join(f"{key:<12} {value}" for key, value in core_info().items()))
     return OK
-
-
-if __name__ == "__main__":
-    sys.exit(main())

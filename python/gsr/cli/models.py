@@ -9,8 +9,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gsr.cli.terminal import OK, Parsers, at_least, between, complain, listed, show, writable_file
 from gsr.exceptions import GSRError
-from gsr.terminal import OK, Parsers, at_least, between, complain, listed, show, writable_file
 
 if TYPE_CHECKING:
     from gsr.estimator import GSRRegressor
@@ -163,7 +163,7 @@ def _add_show(commands: Parsers) -> None:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    from gsr import shown
+    from gsr.cli import shown
     from gsr.runs.run_folder import load_model
 
     model = _single(load_model(arguments.model))
