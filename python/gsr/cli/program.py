@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 import gsr
-from gsr.benchmarks import cli as bench_cli
-from gsr.cli import fit, models
+from gsr.cli import bench, fit, models
 from gsr.cli.terminal import (
     FAILED,
     INTERRUPTED,
@@ -123,7 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_demo(commands)
     fit.add(commands)
     models.add(commands)
-    bench_cli.add(commands)
+    bench.add(commands)
     _add_doctor(commands)
     return parser
 
