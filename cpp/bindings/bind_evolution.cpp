@@ -171,8 +171,8 @@ void bind_evolution(py::module_& m) {
   bind_constraints(m);
   py::class_<Evolution>(m, "Evolution")
       .def(py::init(&make_evolution), py::arg("x"), py::arg("y"), py::arg("table"),
-           py::arg("target_table"), py::arg("settings"), py::arg("constraints") = Constraints(),
-           py::arg("weights") = py::none())
+           py::arg("target_table"), py::arg("settings"),
+           py::arg_v("constraints", Constraints(), "..."), py::arg("weights") = py::none())
       .def(
           "start_from",
           [](Evolution& e, const std::vector<NumberMatrix>& psi,

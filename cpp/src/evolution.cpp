@@ -124,7 +124,8 @@ bool Evolution::start_from(const std::vector<Basis>& psi, std::vector<Basis> phi
                           static_cast<int>(psi.size()));
   bool complete = true;
   for (const Basis& basis : psi) complete = solver.psi().add(basis) && complete;
-  for (const Basis& basis : phi) complete = solver.phi().add(basis) && complete;
+  for (const Basis& basis : phi)
+    if (!is_constant(basis, problem_->table)) complete = solver.phi().add(basis) && complete;
   Individual individual;
   individual.fitness = solver.solve(std::numeric_limits<double>::infinity(), kAnyBits, true);
   ++evaluations_;

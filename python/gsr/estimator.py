@@ -480,11 +480,10 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         return settings
 
     def _validate(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        table, target = validate_data(
-            self, X, y, dtype=np.float64, ensure_all_finite=False, y_numeric=True,
-            multi_output=True,
-        )  # fmt: skip
-        target = validation.as_numbers(target)
+        validation.check_columns(X)
+        given = {} if y is not None else {"y": None}  # scikit-learn's message for no target
+        table = validate_data(self, X, **given, dtype=np.float64, ensure_all_finite=False)
+        target = validation.as_numbers(y, table)
         if target.ndim == 2 and target.shape[1] == 1:
             target = target[:, 0]
         weights = validation.as_weights(sample_weight, table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -43,12 +44,31 @@ def check_finite(values: Array, names: Sequence[str]) -> None:
             )
 
 
-def as_numbers(y: Any) -> Array:
-    """Return the target as floats, or raise."""
+def check_columns(X: Any) -> None:
+    """Raise if a data frame has two columns of one name."""
+    names = [str(name) for name in getattr(X, "columns", ())]
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise GSRError(f"names of columns must differ, but {twice[0]!r} is there twice")
+
+
+def as_numbers(y: Any, X: Array) -> Array:
+    """Return the target as floats, one or several for each row of X, or raise."""
+    from sklearn.utils import check_array, check_consistent_length
+
     try:
-        return np.asarray(y, dtype=np.float64)
+        target = check_array(
+            y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, input_name="y"
+        )
     except (TypeError, ValueError) as error:
-        raise GSRError(f"the target must be numbers, got values such as {y[0]!r}") from error
+        if "convert" not in str(error):
+            raise
+        first = np.asarray(y).ravel()[:1].tolist()
+        raise GSRError(f"the target must be numbers, got values such as {first}") from error
+    check_consistent_length(X, target)
+    if target.ndim == 0 or target.ndim > 2:
+        raise GSRError(f"y must have one or two dimensions, got shape {target.shape}")
+    return np.asarray(target)
 
 
 def as_weights(sample_weight: Any, X: Array) -> Array | None:

@@ -1,0 +1,223 @@
+"""Prior knowledge: what is known before the search holds for every law that it returns."""
+
+import re
+
+import numpy as np
+import pytest
+
+from gsr import Equation, GSRError, GSRRegressor, _core, units
+from gsr._rows import ROW, factors
+from gsr.library import PRESETS
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(0.5, 2.0, (60, 3))
+MASS, SPEED, ANGLE = X.T
+Y = MASS * SPEED**2 / ANGLE + 0.5 * MASS
+
+
+def search(X=X, y=Y, **options):
+    """Return a model fitted with a counted effort."""
+    known = {"random_state": 0, "n_jobs": 1, "max_time": None, "max_evals": 8000}
+    return GSRRegressor(**known | options).fit(X, y)
+
+
+def texts(model):
+    return [str(entry.equation) for entry in model.front_]
+
+
+# ---- transformations of single variables -----------------------------------------------------
+
+
+def names_around(row, feature, library, above=()):
+    """Yield the transformations that a feature stands in, in one row and its inner rows."""
+    here = (*above, library.names[row.code], *(["inverse"] if row.reciprocal else []))
+    for base, times in row.argument.parts:
+        if base == feature:
+            yield from here
+            if row.argument.is_product and times < 0:
+                yield "inverse"
+            if row.argument.is_product and abs(times) > 1:
+                yield {2: "square"}.get(abs(times), "cube")
+        elif not isinstance(base, int):
+            yield from names_around(base, feature, library, here)
+
+
+def transformations_of(model, feature):
+    found = set()
+    for entry in model.front_:
+        library = entry.equation.library
+        for matrix in entry.equation.phi:
+            for row in factors(matrix, library):
+                found |= set(names_around(row, feature, library))
+    return found
+
+
+def test_forbidden_transformations_are_in_no_law():
+    free = search()
+    assert free.status_ == "exact"
+    assert "inverse" in transformations_of(free, 3)
+    held = search(forbid={"x3": ["inverse", "sin"], "*": ["tan"]})
+    assert held.status_ != "exact"
+    assert len(held.front_) > 2
+    assert not transformations_of(held, 3) & {"inverse", "sin", "tan"}
+    assert not transformations_of(held, 1) & {"tan"}
+
+
+def test_only_allowed_transformations_are_in_laws():
+    y = np.sin(X[:, 0]) * X[:, 1] ** 2 + np.exp(X[:, 2])
+    model = search(y=y, allow={"x1": ["sin"], "x2": ["square"], "x3": ["exp"]})
+    assert model.status_ == "exact"
+    assert transformations_of(model, 1) <= {"sin", "identity"}
+    assert transformations_of(model, 2) <= {"square", "identity"}
+    assert transformations_of(model, 3) <= {"exp", "identity"}
+
+
+def test_the_targets_transformations_are_held_to_it():
+    y = np.sqrt(X[:, 0] + X[:, 1])
+    model = search(y=y, allow={"y": ["square"]})
+    assert set(model.equation_.target_library.names) == {"one", "identity", "square"}
+    assert model.status_ == "exact"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"allow": {"x9": ["sin"]}}, "allow has 'x9', which is no variable; there are x1"),
+        ({"forbid": {"x1": ["sine"]}}, r"forbid\['x1'\] has 'sine'.*did you mean 'sin'"),
+        ({"forbid": {"x1": "sin"}}, "must be a list of names"),
+        ({"allow": ["sin"]}, "must be a mapping"),
+        ({"forbid": {"y": [*PRESETS["all"].names]}}, "leave no transformation of the target"),
+        ({"units": {"x1": "m"}}, "every variable needs a unit.*'x2', 'x3', 'y'"),
+        ({"required_terms": ["x1 + x2"]}, "2 terms; list each term by itself"),
+        ({"required_terms": ["x1 x5"]}, "x5"),
+        ({"start": "y = x1 +"}, "start|formula|read"),
+        ({"constraints": {"x1": "rising"}}, "rising"),
+        ({"max_terms": 0}, "max_terms must be a whole number of at least 1"),
+    ],
+)
+def test_bad_knowledge_is_named_before_the_search(options, message):
+    with pytest.raises(GSRError, match=message):
+        search(**options)
+
+
+# ---- units -----------------------------------------------------------------------------------
+
+UNITS = {"x1": "kg", "x2": "m/s", "x3": "1", "y": "J"}
+
+
+@pytest.mark.parametrize("with_units", [True, False])
+def test_no_law_breaks_its_units(with_units):
+    y = 0.5 * MASS * SPEED**2 * np.tanh(ANGLE) + 0.1 * RNG.normal(size=60)
+    model = search(y=y, units=UNITS, constants_with_units=with_units)
+    assert len(model.front_) > 1
+    for entry in model.front_:
+        assert units.check(entry.equation, UNITS, with_units) == []
+
+
+def test_units_find_the_law_among_many_variables():
+    """Force between charges beside variables that do not matter."""
+    rng = np.random.default_rng(1)
+    table = rng.uniform(1, 3, (40, 6))
+    q1, q2, r, epsilon = table.T[:4]
+    given = {"x1": "C", "x2": "C", "x3": "m", "x4": "F/m", "x5": "s", "x6": "K", "y": "N"}
+    y = q1 * q2 / (12.566370614359172 * epsilon * r**2)
+    model = search(table, y, units=given, constants_with_units=False)
+    assert model.status_ == "exact"
+    assert units.check(model.equation_, given, False) == []
+    assert not re.search("x[56]", str(model.equation_))
+
+
+def random_matrix(rng, library, n_features):
+    """Two or three rows; the first may use the last."""
+    matrix = []
+    for _ in range(rng.integers(1, 4)):
+        code = int(rng.integers(1, len(library))) * int(rng.choice([1, 1, -1]))
+        kind = int(rng.integers(0, 3))
+        operands = [int(v) for v in rng.integers(1, n_features + 1, rng.integers(1, 4))]
+        # Operands that cancel are refused by the core if they could not be added.
+        signs = [1 if operands.count(o) > 1 or not kind else rng.choice([1, -1]) for o in operands]
+        matrix.append([code, kind, *(o * int(t) for o, t in zip(operands, signs, strict=True))])
+    if len(matrix) > 1 and rng.random() < 0.5:
+        matrix[0][2] = ROW + len(matrix)
+    longest = max(map(len, matrix))
+    return [row + [0] * (longest - len(row)) for row in matrix]
+
+
+@pytest.mark.parametrize("with_units", [True, False])
+def test_core_and_reference_agree_on_units(with_units):
+    """Random basis functions are consistent for both or for neither."""
+    library, names = PRESETS["all"], ["x1", "x2", "x3"]
+    rng = np.random.default_rng(3)
+    given = {"x1": "m", "x2": "m", "x3": "s", "y": "1"}
+    exponents, target, _ = units.exponent_table(given, names, "y")
+    known = _core.Constraints()
+    known.set_units(exponents.tolist(), target.tolist(), with_units)
+    verdicts = []
+    for _ in range(300):
+        matrix = random_matrix(rng, library, 3)
+        alone = Equation.from_data(
+            library, library, [[[library.code("identity")]]], [1.0], [matrix], [1.0],
+            X, Y, feature_names=names,
+        )  # fmt: skip
+        broken = units.check(alone, given, True)
+        verdicts.append(known.admits(matrix, library.table, 3))
+        assert verdicts[-1] == (not broken), matrix
+    assert 30 < sum(verdicts) < 270
+
+
+# ---- terms, formulas, shapes -----------------------------------------------------------------
+
+
+def test_required_terms_are_in_every_law():
+    model = search(y=Y + 0.3 * X[:, 1] * X[:, 2], required_terms=["x2*x3"], max_evals=20_000)
+    assert model.status_ == "exact"
+    assert all("x2 x3" in text for text in texts(model))
+
+
+def test_a_required_term_may_turn_out_to_be_useless():
+    model = search(required_terms=["sin(x2)"])
+    assert all("sin(x2)" in text for text in texts(model))
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_no_law_has_more_terms(most):
+    model = search(max_terms=most)
+    assert max(len(e.equation.phi) for e in model.front_) <= most + 1  # and the constant
+    assert (model.status_ == "exact") == (most == 2)
+
+
+def test_no_law_is_more_complex():
+    assert max(e.complexity for e in search(max_complexity=9).front_) <= 9
+
+
+def test_a_search_goes_on_from_a_known_formula():
+    rng = np.random.default_rng(2)
+    table = rng.uniform(0.5, 2, (80, 2))
+    y = 2.5 * np.exp(-1.3 * table[:, 0]) * np.cos(2.2 * table[:, 1]) + table[:, 1]
+    formula = "y = a*exp(-b*x1)*cos(w*x2) + c*x2"
+    model = search(table, y, start=formula, max_evals=1)
+    np.testing.assert_allclose(model.predict(table), y, rtol=1e-7)
+
+
+def test_a_formula_that_breaks_a_constraint_is_refused():
+    with pytest.raises(GSRError, match="breaks a constraint"):
+        search(start="y = a*tan(x1)", forbid={"x1": ["tan"]})
+
+
+@pytest.mark.parametrize("shape", ["increasing", "decreasing"])
+def test_laws_have_the_shape_that_is_asked_for(shape):
+    rng = np.random.default_rng(4)
+    table = rng.uniform(0, 6, (60, 1))
+    y = np.sin(table[:, 0]) + 0.3 * table[:, 0] * (1 if shape == "increasing" else -1)
+    model = search(table, y, constraints={"x1": shape}, max_evals=1000)
+    grid = np.linspace(table.min(), table.max(), 200)[:, None]
+    sign = 1 if shape == "increasing" else -1
+    for k in range(len(model.front_)):
+        assert (sign * np.diff(model.predict(grid, index=k)) >= -1e-9).all()
+    assert len(model.front_) > 1
+
+
+def test_an_own_condition_is_asked():
+    model = search(constraints=lambda equation: "x3" not in str(equation), max_evals=1000)
+    assert all("x3" not in text for text in texts(model))
+    assert len(model.front_) > 2
