@@ -5,9 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from gsr import Equation, GSRError, GSRRegressor, _core, units
-from gsr._rows import ROW, factors
+from gsr import Equation, GSRError, GSRRegressor, _core
+from gsr.encoding.rows import ROW, factors
 from gsr.library import PRESETS
+from gsr.prior import units
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0.5, 2.0, (60, 3))
