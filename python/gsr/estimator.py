@@ -5,60 +5,28 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import wraps
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.metrics import r2_score
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gsr import _core, options, prior, search, selection, subset, validation
+from gsr import options, prior, search, selection, subset, validation
 from gsr import rows as row_sets
-from gsr.equation import Equation, check_names
+from gsr.equation import check_names
 from gsr.exceptions import GSRError, PredictionWarning
-from gsr.library import Library, Transformation, resolve
+from gsr.library import Library, Transformation
 from gsr.presentation import Presentation
-from gsr.progress import current_law, reporter
+from gsr.problem import Problem, core_settings, make_evolution, make_problem
+from gsr.progress import reporter
 from gsr.rows import Missing, Rows
-from gsr.selection import criteria
 from gsr.selection.criteria import Criterion
-from gsr.selection.fitted import Training
 
 Array = npt.NDArray[np.float64]
 LibrarySpec = Library | str | Sequence[str | Transformation]
 Callback = Callable[[search.Progress], object]
-
-#: The paper's appendix table for its own preset, every built-in transformation otherwise.
-DEFAULT_LIBRARY = {"paper": "table13", "default": "all"}
-#: Target transformations are those of the library that are not trigonometric (paper, Appendix A).
-NOT_FOR_TARGETS = ("cos", "sin", "tan")
-#: Parameters that may change while a search goes on (warm_start).
-OF_THE_RUN = ("max_time", "max_evals", "max_generations", "verbose", "callback", "warm_start")
-
-
-def _suggests(init: Callable[..., None]) -> Callable[..., None]:
-    """Let a constructor refuse misspelt parameters with a suggestion."""
-
-    @wraps(init)
-    def checked(self: GSRRegressor, **parameters: Any) -> None:
-        known = type(self)._get_param_names()
-        for name in parameters:
-            if name not in known:
-                raise TypeError(_unknown_parameter(name, known))
-        init(self, **parameters)
-
-    return checked
-
-
-def _unknown_parameter(name: str, known: Sequence[str]) -> str:
-    hint = options.suggestion(name, known)
-    if name in options.HYPERPARAMETERS:
-        hint = f"; it is one of the hyperparameters: hyperparameters={{{name!r}: ...}}"
-    return f"GSRRegressor has no parameter {name!r}{hint}"
 
 
 class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -199,7 +167,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
     ln(y) = 0.5 ln(x1)
     """
 
-    @_suggests
+    @options.suggests
     def __init__(
         self,
         *,
@@ -276,7 +244,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         known = self._get_param_names()
         for name in parameters:
             if name.partition("__")[0] not in known:
-                raise GSRError(_unknown_parameter(name, known))
+                raise GSRError(options.unknown_parameter(name, known))
         super().set_params(**parameters)
         return self
 
@@ -308,14 +276,16 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         GSRRegressor
             The estimator itself.
         """
-        settings = self._settings()
+        parameters = self.get_params(deep=False)
+        settings = core_settings(parameters)
         everything = self._validate(X, y, sample_weight)
         if everything.y.ndim == 2:
             return self._fit_each(X, y, sample_weight)
         self.__dict__.pop("models_", None)
         known, held = row_sets.split(everything, self.validation_fraction, settings.seed)
-        problem = self._problem(known, settings)
-        evolution = self._evolution(problem)
+        problem = make_problem(parameters, known, self._names, self._target_name, settings)
+        again = (getattr(self, "_running", None), getattr(self, "front_", ()))
+        evolution = make_evolution(problem, *(again if self.warm_start else ()))
         start = time.perf_counter()
         self.history_: list[search.Progress] = []
         with reporter(self.verbose, self.callback) as report:
@@ -338,117 +308,20 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         """Fit a model of its own for each target."""
         for name in ("front_", "best_index_", "equation_", "history_"):
             self.__dict__.pop(name, None)
-        names = [str(name) for name in getattr(y, "columns", [])]
-        columns = y if names else np.asarray(y).T
-        names = names or [f"y{k + 1}" for k in range(len(columns))]
-        if len(set(names)) < len(names):
-            raise GSRError(f"names of the targets must differ, got {', '.join(names)}")
         models: dict[str, GSRRegressor] = {}
         previous = getattr(self, "models_", {})
-        for k, name in enumerate(names):
+        for name, target in row_sets.targets(y).items():
             again = self.warm_start and name in previous
             model = previous[name].set_params(**self.get_params()) if again else clone(self)
             model._given_name = name
-            target = y.iloc[:, k].to_numpy() if hasattr(y, "iloc") else columns[k]
             models[name] = model.fit(X, target, sample_weight)
         self.models_ = models
         self.fit_time_ = sum(model.fit_time_ for model in models.values())
         return self
 
-    def _problem(self, known: Rows, settings: Any) -> Problem:
-        """Make the search's problem of the options and the rows."""
-        library = resolve(self.library or DEFAULT_LIBRARY[self.preset])
-        validation.check_library(library, known.X, self._names, quiet=self.library is None)
-        names = (self._names, self._target_name)
-        rules = prior.forbidden(self.allow, self.forbid, library, *names)
-        target_library = prior.without(
-            self._target_library(library, known.y), rules[self._target_name]
-        )
-        seen = known.take(subset.choose(known.X, known.y, self.max_rows, settings.seed))
-        data = Training(library, target_library, np.asfortranarray(seen.X), seen.y, seen.weights)
-        everything = (
-            Training(library, target_library, known.X, known.y, known.weights)
-            if len(seen) < len(known)
-            else None
-        )
-        problem = Problem(self.get_params(deep=False), data, everything, *names, settings)
-        problem.constraints = self._constraints(problem, rules)
-        if self.start is not None:
-            from gsr.prior.written_formula import parse
-
-            problem.starts = parse(self.start, *names, library, target_library, data)
-        return problem
-
-    def _constraints(self, problem: Problem, rules: Mapping[str, set[str]]) -> Any:
-        """Return what is known before the search, for the core."""
-        data, names = problem.data, (self._names, self._target_name)
-        units, required = None, []
-        if self.units is not None:
-            from gsr.prior.units import exponent_table
-
-            features, target, bases = exponent_table(self.units, *names)
-            if len(bases) > _core.MAX_UNITS:
-                raise GSRError(f"at most {_core.MAX_UNITS} base units can be used, got {bases}")
-            units = (features, target)
-        if self.required_terms is not None:
-            from gsr.prior.written_formula import parse_terms
-
-            required = parse_terms(
-                self.required_terms, self._names, data.library, self._target_name
-            )
-        if self.constraints is not None:
-            from gsr.prior.constraints import Checker
-
-            problem.checker = Checker(self.constraints, data.X, data.y, *names)
-        return prior.core_constraints(
-            rules,
-            data.library,
-            self._names,
-            units=units,
-            constants_with_units=self.constants_with_units,
-            required=required,
-            max_terms=self.max_terms,
-            max_complexity=self.max_complexity,
-            accept=problem.accept if problem.checker is not None else None,
-        )
-
-    def _evolution(self, problem: Problem) -> Any:
-        """Return the search: the last one if it goes on, else a new one."""
-        last = getattr(self, "_running", None) if self.warm_start else None
-        if last is not None and problem.is_same(last[0]):
-            # What the last run was asked with is what its laws were made with.
-            problem.adopt(last[0])
-            last[1].extend(self.max_generations or 0, self.max_evals or 0)
-            return last[1]
-        data = problem.data
-        try:
-            evolution = _core.Evolution(
-                data.X, data.y, data.library.table, data.target_library.table,
-                problem.settings, problem.constraints, data.weights,
-            )  # fmt: skip
-        except ValueError as error:
-            raise GSRError(str(error)) from error
-        for known in problem.starts:
-            if not evolution.start_from(known.psi, known.phi):
-                raise GSRError(
-                    "the formula to start from is undefined on the data, or breaks a constraint: "
-                    f"{self.start!r}"
-                )
-        if self.warm_start and hasattr(self, "front_"):
-            for entry in self.front_:
-                if entry.equation.library == data.library and (
-                    entry.equation.target_library == data.target_library
-                    and len(entry.equation.feature_names) == len(self._names)
-                ):
-                    evolution.start_from(list(entry.law.psi), list(entry.law.phi))
-        return evolution
-
     def _conclude(self, laws: Sequence[Any], problem: Problem, held: Rows | None) -> None:
         """Refine, compare and choose."""
-        entries = selection.front(laws, problem.equation, problem.data, problem.everything)
-        entries = problem.acceptable(entries)
-        if held is not None:
-            entries = [replace(e, held_out=_error(e.equation, held)) for e in entries]
+        entries = problem.entries(laws, held)
         n_rows = len(problem.data.y)
         chosen = entries[selection.best(entries, n_rows, self.criterion, self.poles)]
         if problem.everything is not None:
@@ -459,25 +332,6 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         self.equation_ = chosen.label()
 
     # ---- checks ------------------------------------------------------------------------------
-
-    def _settings(self) -> Any:
-        encoding = {name: getattr(self, name) for name in options.ENCODING_OPTIONS}
-        settings = options.make_settings(self.preset, encoding, self.hyperparameters)
-        for name, allowed in validation.PARAMETERS.items():
-            options.check_option(name, getattr(self, name), allowed)
-        options.check_required("max_rows", self.max_rows, options.Range(int, row_sets.MIN_ROWS))
-        options.check_choice("poles", self.poles, selection.POLE_POLICIES)
-        options.check_choice("missing", self.missing, row_sets.MISSING)
-        criteria.check(self.criterion)
-        if self.n_jobs == 0:
-            raise GSRError("n_jobs must be a number of threads, or -1 for all cores, got 0")
-        if self.callback is not None and not callable(self.callback):
-            raise GSRError(f"callback must be callable, got {self.callback!r}")
-        settings.max_generations = self.max_generations or 0
-        settings.max_evaluations = self.max_evals or 0
-        settings.seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        settings.n_threads = search.n_threads(self.n_jobs)
-        return settings
 
     def _validate(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         validation.check_columns(X)
@@ -490,17 +344,9 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         if target.ndim == 2:
             return Rows(table, target)
         self._name_variables(table.shape[1], y)
-        in_x = [f"X, column {name}," for name in self._names]
-        in_y = [f"y, the target {self._target_name},"]
         rows = Rows(table, target, weights)
         rows = row_sets.without_missing(rows, self.missing, self._names)
-        for values, names in ((rows.X, in_x), (rows.y[:, None], in_y)):
-            validation.check_finite(values, names)
-            validation.check_magnitude(values, names)
-        rows = row_sets.merged(rows)
-        validation.check_size(rows.X, self.validation_fraction)
-        validation.check_target(rows.y, self._target_name)
-        return replace(rows, X=np.asfortranarray(rows.X))
+        return validation.checked(rows, self._names, self._target_name, self.validation_fraction)
 
     def _name_variables(self, n_features: int, y: Any) -> None:
         named = getattr(self, "feature_names_in_", None)
@@ -511,18 +357,6 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         while self._target_name in self._names:
             self._target_name += "'"
         check_names(tuple(self._names), self._target_name, n_features)
-
-    def _target_library(self, library: Library, target: Array) -> Library:
-        if self.target_library is not None:
-            chosen = resolve(self.target_library)
-        else:
-            names = zip(library.entries, library.names, strict=True)
-            left_out = NOT_FOR_TARGETS if self.preset == "paper" else ()
-            chosen = Library([e for e, name in names if name not in left_out])
-        if self.transform_target is False and "identity" not in chosen:
-            chosen = Library([*chosen.entries, "identity"])
-        quiet = self.target_library is None
-        return validation.usable_target_library(chosen, target, self._target_name, quiet=quiet)
 
     def __getstate__(self) -> Any:
         state = dict(super().__getstate__())
@@ -572,40 +406,6 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
             deviations[complete] = prediction_std(entry, table[complete])
         return values, deviations
 
-    def predict_interval(
-        self,
-        X: npt.ArrayLike,
-        level: float = 0.95,
-        index: int | None = None,
-        *,
-        kind: str = "prediction",
-    ) -> Array:
-        """Return intervals for y.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            Features.
-        level : float
-            Probability, between 0 and 1, that an interval holds y, if the law is right.
-        index : int, optional
-            Row of `equations_`.
-        kind : {"prediction", "mean"}
-            For a new measurement, noise included, or for the law's value.
-
-        Returns
-        -------
-        array of shape (n_samples, 2)
-            Lower and upper ends.
-        """
-        from gsr.selection.prediction_intervals import prediction_interval
-
-        entry = self._entry(index)
-        table, complete = self._table(X)
-        ends = np.full((len(table), 2), np.nan)
-        ends[complete] = prediction_interval(entry, table[complete], level, kind)
-        return ends
-
     def _table(self, X: Any) -> tuple[Array, npt.NDArray[np.bool_]]:
         """Return the checked features and which rows have no missing value."""
         table = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False)
@@ -644,71 +444,3 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
                 f"the first is row {int(np.argmax(missing))}"
             )
         return float(r2_score(y, prediction, sample_weight=sample_weight))
-
-
-@dataclass(eq=False)
-class Problem:
-    """What one search is about."""
-
-    parameters: Mapping[str, Any]
-    data: Training
-    everything: Training | None
-    names: Sequence[str]
-    target_name: str
-    settings: Any
-    constraints: Any = None
-    checker: Any = None
-    starts: Sequence[Any] = ()
-
-    def equation(self, law: Any) -> Equation:
-        """Make the equation of a law."""
-        data = self.data
-        return Equation.from_data(
-            data.library, data.target_library, law.psi, law.beta, law.phi, law.alpha,
-            data.X, data.y, feature_names=self.names, target_name=self.target_name,
-        )  # fmt: skip
-
-    def current(self, evolution: Any) -> str:
-        """Write the law that would be chosen now, roughly."""
-        law = current_law(evolution.front(), len(self.data.y))
-        return "" if law is None else str(self.equation(law))
-
-    def accept(self, law: Any) -> bool:
-        """Tell whether a law has the shape that is asked for."""
-        return self.checker is None or bool(self.checker.holds(self.equation(law)))
-
-    def acceptable(self, entries: list[selection.FrontEntry]) -> list[selection.FrontEntry]:
-        """Return the entries that still have that shape with their refined constants."""
-        if self.checker is None:
-            return entries
-        kept = [entry for entry in entries if self.checker.holds(entry.equation)]
-        if not kept:
-            raise GSRError("no law that satisfies the constraints was found; allow more time")
-        return kept
-
-    def is_same(self, other: Problem) -> bool:
-        """Tell whether a search for the other problem is one for this, too."""
-        return self._key() == other._key() and all(
-            np.array_equal(a, b) for a, b in zip(self._arrays(), other._arrays(), strict=True)
-        )
-
-    def _key(self) -> tuple[Any, ...]:
-        fixed = {k: v for k, v in self.parameters.items() if k not in OF_THE_RUN}
-        return fixed, self.names, self.target_name, self.data.weights is None
-
-    def _arrays(self) -> tuple[Array, Array, Array]:
-        weights = self.data.weights
-        return self.data.X, self.data.y, np.ones(0) if weights is None else weights
-
-    def adopt(self, other: Problem) -> None:
-        """Take over what the core of the other problem refers to."""
-        self.checker, self.constraints = other.checker, other.constraints
-
-
-def _error(equation: Equation, rows: Rows) -> float:
-    """Return the root mean square error of the predictions; infinite if one is missing."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        residuals = rows.y - equation.predict(rows.X)
-    error = float(np.sqrt(np.average(residuals**2, weights=rows.weights)))
-    return error if np.isfinite(error) else float("inf")

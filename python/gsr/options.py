@@ -7,9 +7,10 @@ preset's value.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import wraps
 from numbers import Integral, Real
 from typing import Any
 
@@ -152,6 +153,28 @@ def suggestion(name: object, known: Iterable[str]) -> str:
     """Return the end of a message about an unknown name: what may have been meant."""
     near = get_close_matches(str(name), list(known), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def suggests(init: Callable[..., None]) -> Callable[..., None]:
+    """Let an estimator's constructor refuse misspelt parameters with a suggestion."""
+
+    @wraps(init)
+    def checked(self: Any, **parameters: Any) -> None:
+        known = type(self)._get_param_names()
+        for name in parameters:
+            if name not in known:
+                raise TypeError(unknown_parameter(name, known))
+        init(self, **parameters)
+
+    return checked
+
+
+def unknown_parameter(name: str, known: Iterable[str]) -> str:
+    """Return the message about a parameter that the estimator does not have."""
+    hint = suggestion(name, known)
+    if name in HYPERPARAMETERS:
+        hint = f"; it is one of the hyperparameters: hyperparameters={{{name!r}: ...}}"
+    return f"GSRRegressor has no parameter {name!r}{hint}"
 
 
 def check_choice(name: str, value: object, values: tuple[str, ...]) -> None:

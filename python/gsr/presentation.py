@@ -98,6 +98,40 @@ class Presentation:
             for name, value, (low, high) in zip(found.names, found.values, ends, strict=True)
         }
 
+    def predict_interval(
+        self,
+        X: npt.ArrayLike,
+        level: float = 0.95,
+        index: int | None = None,
+        *,
+        kind: str = "prediction",
+    ) -> Array:
+        """Return intervals for y.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Features.
+        level : float
+            Probability, between 0 and 1, that an interval holds y, if the law is right.
+        index : int, optional
+            Row of `equations_`.
+        kind : {"prediction", "mean"}
+            For a new measurement, noise included, or for the law's value.
+
+        Returns
+        -------
+        array of shape (n_samples, 2)
+            Lower and upper ends.
+        """
+        from gsr.selection.prediction_intervals import prediction_interval
+
+        entry = self._entry(index)
+        table, complete = self._table(X)
+        ends = np.full((len(table), 2), np.nan)
+        ends[complete] = prediction_interval(entry, table[complete], level, kind)
+        return ends
+
     # ---- files and pictures ------------------------------------------------------------------
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -167,6 +201,10 @@ class Presentation:
         return plotting.plot(self, kind, **options)
 
     # ---- helpers -----------------------------------------------------------------------------
+
+    def _table(self, X: Any) -> tuple[Array, npt.NDArray[np.bool_]]:
+        """Return the checked features and which rows have no missing value."""
+        raise NotImplementedError
 
     def _entry(self, index: int | None) -> FrontEntry:
         check_is_fitted(self)

@@ -1,11 +1,11 @@
-"""The rows that a law is fitted to: missing values, weights, copies, and rows held out."""
+"""The rows that a law is fitted to: targets, missing values, weights, copies, and rows held out."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -104,3 +104,14 @@ def split(rows: Rows, fraction: float | None, seed: int) -> tuple[Rows, Rows | N
     n_held = max(1, round(fraction * len(rows)))
     order = np.random.default_rng(seed).permutation(len(rows))
     return rows.take(np.sort(order[n_held:])), rows.take(np.sort(order[:n_held]))
+
+
+def targets(y: Any) -> dict[str, Any]:
+    """Return the columns of several targets by their names; y1, y2, ... unless they have some."""
+    names = [str(name) for name in getattr(y, "columns", [])]
+    columns = y if names else np.asarray(y).T
+    names = names or [f"y{k + 1}" for k in range(len(columns))]
+    if len(set(names)) < len(names):
+        raise GSRError(f"names of the targets must differ, got {', '.join(names)}")
+    framed = hasattr(y, "iloc")
+    return {name: y.iloc[:, k].to_numpy() if framed else columns[k] for k, name in enumerate(names)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from gsr import _core
 from gsr.exceptions import DomainWarning, GSRError
 from gsr.library import Library
 from gsr.options import Choice, Range
-from gsr.rows import MIN_ROWS
+from gsr.rows import MIN_ROWS, Rows, merged
 
 Array = npt.NDArray[np.float64]
 
@@ -106,6 +107,19 @@ def check_target(y: Array, name: str) -> None:
     """Raise if there is nothing to explain."""
     if np.ptp(y) == 0.0:
         raise GSRError(f"the target {name} is constant (every value is {y[0]:g}): no law to find")
+
+
+def checked(rows: Rows, names: Sequence[str], target_name: str, held_out: float | None) -> Rows:
+    """Return the rows for a search, copies merged; raise if there can be none on them."""
+    in_x = [f"X, column {name}," for name in names]
+    in_y = [f"y, the target {target_name},"]
+    for values, labels in ((rows.X, in_x), (rows.y[:, None], in_y)):
+        check_finite(values, labels)
+        check_magnitude(values, labels)
+    rows = merged(rows)
+    check_size(rows.X, held_out)
+    check_target(rows.y, target_name)
+    return replace(rows, X=np.asfortranarray(rows.X))
 
 
 def check_library(library: Library, X: Array, names: Sequence[str], *, quiet: bool = False) -> None:

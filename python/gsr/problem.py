@@ -1,0 +1,283 @@
+"""The problem of one search: what is asked, on which rows, with what is known before."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from gsr import _core, options, prior, search, selection, subset, validation
+from gsr import rows as row_sets
+from gsr.equation import Equation
+from gsr.exceptions import GSRError
+from gsr.library import Library, resolve
+from gsr.progress import current_law
+from gsr.rows import Rows
+from gsr.selection import FrontEntry, criteria
+from gsr.selection.fitted import Training
+from gsr.transformation import Array
+
+#: The paper's appendix table for its own preset, every built-in transformation otherwise.
+DEFAULT_LIBRARY = {"paper": "table13", "default": "all"}
+#: Target transformations are those of the library that are not trigonometric (paper, Appendix A).
+NOT_FOR_TARGETS = ("cos", "sin", "tan")
+#: Parameters that may change while a search goes on (warm_start).
+OF_THE_RUN = ("max_time", "max_evals", "max_generations", "verbose", "callback", "warm_start")
+
+
+@dataclass(eq=False)
+class Problem:
+    """What one search is about."""
+
+    parameters: Mapping[str, Any]
+    data: Training
+    everything: Training | None
+    names: Sequence[str]
+    target_name: str
+    settings: Any
+    constraints: Any = None
+    checker: Any = None
+    starts: Sequence[Any] = ()
+
+    def equation(self, law: Any) -> Equation:
+        """Make the equation of a law."""
+        data = self.data
+        return Equation.from_data(
+            data.library, data.target_library, law.psi, law.beta, law.phi, law.alpha,
+            data.X, data.y, feature_names=self.names, target_name=self.target_name,
+        )  # fmt: skip
+
+    def current(self, evolution: Any) -> str:
+        """Write the law that would be chosen now, roughly."""
+        law = current_law(evolution.front(), len(self.data.y))
+        return "" if law is None else str(self.equation(law))
+
+    def accept(self, law: Any) -> bool:
+        """Tell whether a law has the shape that is asked for."""
+        return self.checker is None or bool(self.checker.holds(self.equation(law)))
+
+    def entries(self, laws: Sequence[Any], held: Rows | None) -> list[FrontEntry]:
+        """Return the laws, refined and with the shape that is asked for."""
+        found = selection.front(laws, self.equation, self.data, self.everything)
+        found = self._acceptable(found)
+        if held is not None:
+            found = [replace(entry, held_out=_error(entry.equation, held)) for entry in found]
+        return found
+
+    def _acceptable(self, entries: list[FrontEntry]) -> list[FrontEntry]:
+        """Return the entries that still have that shape with their refined constants."""
+        if self.checker is None:
+            return entries
+        kept = [entry for entry in entries if self.checker.holds(entry.equation)]
+        if not kept:
+            raise GSRError("no law that satisfies the constraints was found; allow more time")
+        return kept
+
+    def is_same(self, other: Problem) -> bool:
+        """Tell whether a search for the other problem is one for this, too."""
+        return self._key() == other._key() and all(
+            np.array_equal(a, b) for a, b in zip(self._arrays(), other._arrays(), strict=True)
+        )
+
+    def _key(self) -> tuple[Any, ...]:
+        fixed = {k: v for k, v in self.parameters.items() if k not in OF_THE_RUN}
+        return fixed, self.names, self.target_name, self.data.weights is None
+
+    def _arrays(self) -> tuple[Array, Array, Array]:
+        weights = self.data.weights
+        return self.data.X, self.data.y, np.ones(0) if weights is None else weights
+
+    def adopt(self, other: Problem) -> None:
+        """Take over what the core of the other problem refers to."""
+        self.checker, self.constraints = other.checker, other.constraints
+
+
+def _error(equation: Equation, rows: Rows) -> float:
+    """Return the root mean square error of the predictions; infinite if one is missing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        residuals = rows.y - equation.predict(rows.X)
+    error = float(np.sqrt(np.average(residuals**2, weights=rows.weights)))
+    return error if np.isfinite(error) else float("inf")
+
+
+# ---- from parameters -----------------------------------------------------------------------------
+
+
+def core_settings(parameters: Mapping[str, Any]) -> Any:
+    """Check the estimator's parameters, and return the core's settings."""
+    asked = SimpleNamespace(**parameters)
+    encoding = {name: parameters[name] for name in options.ENCODING_OPTIONS}
+    settings = options.make_settings(asked.preset, encoding, asked.hyperparameters)
+    for name, allowed in validation.PARAMETERS.items():
+        options.check_option(name, parameters[name], allowed)
+    options.check_required("max_rows", asked.max_rows, options.Range(int, row_sets.MIN_ROWS))
+    options.check_choice("poles", asked.poles, selection.POLE_POLICIES)
+    options.check_choice("missing", asked.missing, row_sets.MISSING)
+    criteria.check(asked.criterion)
+    if asked.n_jobs == 0:
+        raise GSRError("n_jobs must be a number of threads, or -1 for all cores, got 0")
+    if asked.callback is not None and not callable(asked.callback):
+        raise GSRError(f"callback must be callable, got {asked.callback!r}")
+    settings.max_generations = asked.max_generations or 0
+    settings.max_evaluations = asked.max_evals or 0
+    settings.seed = int(check_random_state(asked.random_state).randint(2**31 - 1))
+    settings.n_threads = search.n_threads(asked.n_jobs)
+    return settings
+
+
+def make_problem(
+    parameters: Mapping[str, Any],
+    known: Rows,
+    names: Sequence[str],
+    target_name: str,
+    settings: Any,
+) -> Problem:
+    """Make the search's problem of the estimator's parameters and the rows.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Those of the estimator, by name.
+    known : Rows
+        The rows that are not held out.
+    names : sequence of str
+        The features.
+    target_name : str
+        The target.
+    settings : Settings
+        Those of the core, of `core_settings`.
+
+    Returns
+    -------
+    Problem
+    """
+    asked = SimpleNamespace(**parameters)
+    library = resolve(asked.library or DEFAULT_LIBRARY[asked.preset])
+    validation.check_library(library, known.X, names, quiet=asked.library is None)
+    rules = prior.forbidden(asked.allow, asked.forbid, library, names, target_name)
+    target_library = validation.usable_target_library(
+        _target_library(asked, library), known.y, target_name, quiet=asked.target_library is None
+    )
+    target_library = prior.without(target_library, rules[target_name])
+    seen = known.take(subset.choose(known.X, known.y, asked.max_rows, settings.seed))
+    data = Training(library, target_library, np.asfortranarray(seen.X), seen.y, seen.weights)
+    everything = (
+        Training(library, target_library, known.X, known.y, known.weights)
+        if len(seen) < len(known)
+        else None
+    )
+    problem = Problem(parameters, data, everything, names, target_name, settings)
+    problem.constraints = _constraints(problem, rules)
+    if asked.start is not None:
+        from gsr.prior.written_formula import parse
+
+        problem.starts = parse(asked.start, names, target_name, library, target_library, data)
+    return problem
+
+
+def _target_library(asked: SimpleNamespace, library: Library) -> Library:
+    if asked.target_library is not None:
+        chosen = resolve(asked.target_library)
+    else:
+        names = zip(library.entries, library.names, strict=True)
+        left_out = NOT_FOR_TARGETS if asked.preset == "paper" else ()
+        chosen = Library([e for e, name in names if name not in left_out])
+    if asked.transform_target is False and "identity" not in chosen:
+        chosen = Library([*chosen.entries, "identity"])
+    return chosen
+
+
+def _constraints(problem: Problem, rules: Mapping[str, set[str]]) -> Any:
+    """Return what is known before the search, for the core."""
+    asked = SimpleNamespace(**problem.parameters)
+    data, names = problem.data, (problem.names, problem.target_name)
+    units, required = None, []
+    if asked.units is not None:
+        from gsr.prior.units import exponent_table
+
+        features, target, bases = exponent_table(asked.units, *names)
+        if len(bases) > _core.MAX_UNITS:
+            raise GSRError(f"at most {_core.MAX_UNITS} base units can be used, got {bases}")
+        units = (features, target)
+    if asked.required_terms is not None:
+        from gsr.prior.written_formula import parse_terms
+
+        required = parse_terms(
+            asked.required_terms, problem.names, data.library, problem.target_name
+        )
+    if asked.constraints is not None:
+        from gsr.prior.constraints import Checker
+
+        problem.checker = Checker(asked.constraints, data.X, data.y, *names)
+    return prior.core_constraints(
+        rules,
+        data.library,
+        problem.names,
+        units=units,
+        constants_with_units=asked.constants_with_units,
+        required=required,
+        max_terms=asked.max_terms,
+        max_complexity=asked.max_complexity,
+        accept=problem.accept if problem.checker is not None else None,
+    )
+
+
+# ---- the search ----------------------------------------------------------------------------------
+
+
+def make_evolution(
+    problem: Problem, last: tuple[Problem, Any] | None = None, earlier: Sequence[FrontEntry] = ()
+) -> Any:
+    """Return the search: the last one if it goes on, else a new one.
+
+    Parameters
+    ----------
+    problem : Problem
+        What it is about.
+    last : tuple of Problem and Evolution, optional
+        A search that may go on.
+    earlier : sequence of FrontEntry
+        Laws that a new search starts from, where they have its libraries.
+
+    Returns
+    -------
+    Evolution
+    """
+    if last is not None and problem.is_same(last[0]):
+        # What the last run was asked with is what its laws were made with.
+        problem.adopt(last[0])
+        asked = problem.parameters
+        last[1].extend(asked["max_generations"] or 0, asked["max_evals"] or 0)
+        return last[1]
+    evolution = _new(problem)
+    for entry in earlier:
+        if entry.equation.library == problem.data.library and (
+            entry.equation.target_library == problem.data.target_library
+            and len(entry.equation.feature_names) == len(problem.names)
+        ):
+            evolution.start_from(list(entry.law.psi), list(entry.law.phi))
+    return evolution
+
+
+def _new(problem: Problem) -> Any:
+    data = problem.data
+    try:
+        evolution = _core.Evolution(
+            data.X, data.y, data.library.table, data.target_library.table,
+            problem.settings, problem.constraints, data.weights,
+        )  # fmt: skip
+    except ValueError as error:
+        raise GSRError(str(error)) from error
+    for known in problem.starts:
+        if not evolution.start_from(known.psi, known.phi):
+            raise GSRError(
+                "the formula to start from is undefined on the data, or breaks a constraint: "
+                f"{problem.parameters['start']!r}"
+            )
+    return evolution
