@@ -1,7 +1,14 @@
-"""The documentation against the code: its code blocks run, and what its tables name exists."""
+"""The documentation against the code: its code runs, and what its tables name exists."""
 
 import doctest
+import importlib.util
+import json
+import os
 import re
+import shutil
+import subprocess
+import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -9,26 +16,101 @@ import pytest
 import gsr.estimator
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-METHOD = ROOT / "docs" / "method.md"
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
+METHOD = DOCS / "method.md"
+MAX_NOTEBOOK = 400_000
 
 pytestmark = pytest.mark.skipif(not METHOD.is_file(), reason="the documentation is not here")
 
 
-def blocks(page):
-    """Yield (line, code) of each Python block."""
-    text = page.read_text(encoding="utf-8")
-    for match in BLOCK.finditer(text):
-        yield text[: match.start(1)].count("\n"), match[1]
+def run_pages():
+    """Return the script that runs the code of pages."""
+    spec = importlib.util.spec_from_file_location("run_pages", DOCS / "run_pages.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where its NamedTuple looks up its module
+    spec.loader.exec_module(module)
+    return module
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-@pytest.mark.filterwarnings("ignore::gsr.DomainWarning")
-def test_code_blocks_run(page):
-    namespace = {"__name__": page.stem}
-    for line, code in blocks(page):
-        exec(compile("\n" * line + code, str(page), "exec"), namespace)
+RUN_PAGES = run_pages() if METHOD.is_file() else None
+
+
+@pytest.fixture
+def workplace(monkeypatch):
+    """Work in a temporary folder with the data of the pages, and draw without a screen."""
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+    with RUN_PAGES.workplace() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield folder
+
+
+def text_of(page):
+    return page.read_text(encoding="utf-8")
+
+
+def name_of(page):
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_code_blocks_run(page, workplace):
+    blocks = list(RUN_PAGES.blocks(text_of(page)))
+    in_shell = [b for b in blocks if b.language == "sh" and RUN_PAGES.SHELL.search(b.code)]
+    if in_shell and shutil.which("bash") is None:
+        pytest.skip("needs bash")
+    for block, printed in RUN_PAGES.run(text_of(page), str(page)):
+        if block.output[0] >= 0:
+            assert printed.strip(), f"{page.name}:{block.line} shows an output, but prints nothing"
+
+
+def test_settings_are_those_of_the_program():
+    page = text_of(DOCS / "howto" / "command-line.md")
+    assert RUN_PAGES.SETTINGS.search(page)[0] == RUN_PAGES.settings_table(), "run docs/run_pages.py"
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_the_batch_script_runs(workplace):
+    page = text_of(DOCS / "howto" / "cluster.md")
+    first = next(iter(RUN_PAGES.blocks(page)))
+    exec(first.code, {})
+    script = re.search(r"^```bash\n(.*?)^```", page, re.M | re.S)[1]
+    command = f'"{sys.executable}" -m gsr.cli fit'
+    script = script.replace("exec gsr fit", f"exec {command}").replace("900", "1")
+    for task, law in (("1", "area = x^2"), ("2", "side = sqrt(x)")):
+        environment = {**os.environ, "SLURM_ARRAY_TASK_ID": task}
+        done = subprocess.run(
+            ["bash", "-c", script], env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.strip() == law
+        assert json.loads(Path(f"runs/{task}/result.json").read_text())["seed"] == int(task)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
+def test_notebooks_run(path, workplace):
+    shutil.copytree(DOCS / "data", workplace / "data")
+    (workplace / "notebooks").mkdir()
+    os.chdir(workplace / "notebooks")
+    namespace = {"__name__": "notebook"}
+    for k, cell in enumerate(json.loads(text_of(path))["cells"]):
+        if cell["cell_type"] == "code":
+            exec(compile("".join(cell["source"]), f"{path.name}, cell {k}", "exec"), namespace)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
+def test_notebooks_hold_their_outputs(path):
+    assert path.stat().st_size < MAX_NOTEBOOK
+    cells = [cell for cell in json.loads(text_of(path))["cells"] if cell["cell_type"] == "code"]
+    outputs = [output for cell in cells for output in cell["outputs"]]
+    assert all(cell["execution_count"] for cell in cells), "run docs/run_notebooks.py"
+    assert any("image/png" in output.get("data", {}) for output in outputs)
+    for output in outputs:
+        assert output["output_type"] != "error"
+        assert output.get("name") != "stderr", output["text"]
+        assert not re.search(r"(?<![\w.])/(?:home|root|tmp|work|Users)/", json.dumps(output))
 
 
 def test_examples_of_the_estimator_give_what_they_say():
@@ -38,7 +120,7 @@ def test_examples_of_the_estimator_give_what_they_say():
 
 
 def test_readme_has_examples():
-    assert len(list(blocks(ROOT / "README.md"))) >= 3
+    assert len(list(RUN_PAGES.blocks(text_of(ROOT / "README.md")))) >= 3
 
 
 def table(heading):

@@ -89,6 +89,7 @@ void bind_library(py::module_& m) {
       .def_readonly("inverse_sympy", &Transformation::inverse_sympy)
       .def_readonly("domain", &Transformation::domain)
       .def_readonly("cost", &Transformation::cost)
+      .def_readonly("power", &Transformation::power)
       .def_readonly("mirror", &Transformation::mirror)
       .def_readonly("period", &Transformation::period)
       .def_property_readonly("family",

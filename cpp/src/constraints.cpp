@@ -10,16 +10,6 @@ namespace gsr {
 namespace {
 
 constexpr double kSame = 1e-9;
-constexpr double kNotAPower = 0.0;
-
-// q where the transformation is t^q; 0 where it is no power and takes a pure number.
-double power_of(const Transformation& t) {
-  static const std::map<std::string, double> powers{
-      {"identity", 1.0}, {"inverse", -1.0}, {"square", 2.0}, {"cube", 3.0}, {"sqrt", 0.5}};
-  const auto found = powers.find(t.name);
-  return t.custom || found == powers.end() ? kNotAPower : found->second;
-}
-
 using Leaf = std::function<Dimension(int)>;
 
 // The dimensions of rows, from the last up: a row refers to rows below it only.
@@ -51,13 +41,12 @@ class DimensionReader {
     if (row.code() == table_.constant()) return Dimension{};
     const auto inside = row.argument == ArgumentType::product ? product(row) : sum(row, i);
     if (!inside) return std::nullopt;
-    const double power = power_of(t);
-    if (power == kNotAPower) {
+    if (t.power == 0.0) {  // no power: it takes a pure number
       if (!inside->any && !inside->is_one()) return std::nullopt;
       return Dimension{};
     }
     Dimension out;
-    out.add(*inside, row.reciprocal() ? -power : power);
+    out.add(*inside, row.reciprocal() ? -t.power : t.power);
     return out;
   }
 

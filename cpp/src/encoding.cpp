@@ -211,7 +211,7 @@ void drop_factor(Row& row, const Table& table) {
   if (row.variables[0] < 0 && t.parity != 0)
     for (std::int16_t& v : row.variables) v = static_cast<std::int16_t>(-v);
   const auto other = [&](std::int16_t v) { return v != 0 && v != row.variables[0]; };
-  if (row.argument != ArgumentType::sum || !t.homogeneous ||
+  if (row.argument != ArgumentType::sum || t.power == 0.0 ||
       std::any_of(row.variables.begin(), row.variables.end(), other))
     return;
   row.argument = ArgumentType::variable;

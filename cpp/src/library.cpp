@@ -61,7 +61,7 @@ Transformation identity() {
   t.domain = "any t";
   t.family = Family::polynomial;
   t.cost = 0;
-  t.homogeneous = true;
+  t.power = 1.0;
   t.value = t.inverse = each([](double x) { return x; });
   t.derivative = each([](double) { return 1.0; });
   return t;
@@ -75,7 +75,7 @@ Transformation inverse() {
   t.sympy = t.inverse_sympy = "1/{}";
   t.code = "1.0/({})";
   t.domain = "t != 0";
-  t.homogeneous = true;
+  t.power = -1.0;
   t.value = t.inverse = each([](double x) { return 1.0 / x; });
   t.derivative = each([](double x) { return -1.0 / (x * x); });
   return t;
@@ -91,7 +91,7 @@ Transformation square() {
   t.inverse_sympy = "sqrt({})";
   t.domain = "any t";
   t.family = Family::polynomial;
-  t.homogeneous = true;
+  t.power = 2.0;
   t.value = each([](double x) { return x * x; });
   t.derivative = each([](double x) { return 2.0 * x; });
   t.inverse = each([](double v) { return std::sqrt(v); });
@@ -109,7 +109,7 @@ Transformation cube() {
   t.inverse_sympy = "real_root({}, 3)";
   t.domain = "any t";
   t.family = Family::polynomial;
-  t.homogeneous = true;
+  t.power = 3.0;
   t.value = each([](double x) { return x * x * x; });
   t.derivative = each([](double x) { return 3.0 * x * x; });
   t.inverse = each([](double v) { return std::cbrt(v); });
@@ -122,7 +122,7 @@ Transformation sqrt() {
   t.text = t.sympy = t.code = "sqrt({})";
   t.inverse_sympy = "{}**2";
   t.domain = "t >= 0";
-  t.homogeneous = true;
+  t.power = 0.5;
   t.value = each([](double x) { return std::sqrt(x); });
   t.derivative = each([](double x) { return 0.5 / std::sqrt(x); });
   t.inverse = each([](double v) { return v < 0.0 ? std::nan("") : v * v; });

@@ -23,8 +23,8 @@ struct Transformation {
   std::string inverse_sympy;  // empty: no closed form
   std::string domain;         // condition on the argument t, as text: "t >= 0"
   Family family = Family::other;
-  int cost = 1;              // nodes that it adds to an expression
-  bool homogeneous = false;  // T(k t) = T(k) T(t) for positive k: a factor inside can go outside
+  int cost = 1;        // nodes that it adds to an expression
+  double power = 0.0;  // q where T(t) = t^q: a factor inside can go outside; 0: no power
 
   int parity = 0;  // T(-t) = parity T(t); 0: neither
 
