@@ -15,7 +15,7 @@ from gsr._rows import ONE, Argument, Matrix, Part, Row, rows
 from gsr._saving_document import HISTORY, MARK
 from gsr._saving_schema import number
 from gsr._saving_tables import ATTRIBUTES, LIBRARY
-from gsr.equation import Equation, _nonzero, check_names
+from gsr.equation import Equation, check_names, nonzero
 from gsr.estimator import GSRRegressor
 from gsr.exceptions import GSRError
 from gsr.inversion import Branches, Inversion
@@ -180,8 +180,8 @@ class Reader:
         features, target = names
         library = _at(self.libraries, form["library"], f"{where}.equation.library")
         targets = _at(self.libraries, form["target_library"], f"{where}.equation.target_library")
-        psi, beta = _nonzero(law.psi, law.beta, f"matrices in {where}.law.psi")
-        phi, alpha = _nonzero(law.phi, law.alpha, f"matrices in {where}.law.phi")
+        psi, beta = nonzero(law.psi, law.beta, f"matrices in {where}.law.psi")
+        phi, alpha = nonzero(law.phi, law.alpha, f"matrices in {where}.law.phi")
         if not psi:
             raise GSRError(f"{where}.law.beta must hold a number other than 0")
         _check_matrices(psi, targets, 1, f"{where}.law.psi")

@@ -16,6 +16,7 @@ from gsr._rows import is_constant
 from gsr.criteria import BITS_OF_POLE, BITS_PER_NODE, Criterion, description_length, ranking
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
+from gsr.explicit import exponent
 from gsr.poles import Poles, poles
 from gsr.refine import refine
 from gsr.refit import confirm, refit
@@ -135,10 +136,8 @@ class FrontEntry:
     @property
     def transformed(self) -> bool:
         """Whether the target is transformed."""
-        if self.data is None:
-            return False
-        entry = target_scale.TargetScale(self.law, self.data).entry
-        return entry is None or entry.name != "identity"
+        library = (self.equation if self.data is None else self.data).target_library
+        return len(self.law.psi) != 1 or exponent(self.law.psi[0], library) != 1
 
     def _fitted(self) -> tuple[LawLike, Training]:
         if self.data is None:
