@@ -320,6 +320,73 @@ def test_a_pole_is_not_a_root():
     np.testing.assert_allclose(np.nanmax(found[:, 1:], axis=0), [0.25, -0.5], rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("terms", "low", "high", "y"),
+    [
+        ([(1.0, "cos(y)")], 0.1, 3, np.pi / 2),
+        ([(1.0, "sin(y)")], 2, 4, np.pi),
+        ([(1.0, "tan(y)")], 2, 4, np.pi),
+        ([(1.0, "y cos(y)")], 1, 3, np.pi / 2),
+        ([(1.0, "cos(y)"), (1.0, "sin(y)")], 1, 3, 3 * np.pi / 4),
+        ([(1.0, "ln(y)")], 0.5, 3, 1.0),
+    ],
+)
+def test_roots_where_g_passes_through_zero(terms, low, high, y):
+    values, _, guessed = solved(learned(terms, np.linspace(low, high, 20)), [0.0])
+    assert values[0] == pytest.approx(y, rel=1e-12)
+    assert not guessed[0]
+
+
+def test_rivals_where_g_passes_through_zero():
+    values, _, guessed = solved(learned([(1.0, "sin(y)")], np.linspace(-1, 4, 20)), [0.0])
+    assert guessed[0]  # 0 and pi
+    assert min(abs(values[0]), abs(values[0] - np.pi)) < 1e-12
+
+
+@pytest.mark.parametrize("off", [0.3, 0.01, 1e-4, 1e-9])
+@pytest.mark.parametrize(
+    ("terms", "low", "high", "pole", "side"),
+    [
+        ([(1.0, "ln(1 + y)"), (0.5, "sqrt(1 + y^2)")], 0.2, 3, -1.0, 1),
+        ([(1.0, "1/(1 + y)"), (-1.0, "y")], 0.2, 3, -1.0, 1),
+        ([(1.0, "1/(1 + y)"), (-1.0, "y")], 200, 300, -1.0, 1),
+        ([(1.0, "tan(y)"), (1.0, "y")], 0.1, 1, np.pi / 2, -1),
+        ([(1.0, "1/sin(y)"), (1.0, "ln(y)")], 5.2, 6, 2 * np.pi, -1),
+        ([(1.0, "1/(y - 1)^2"), (-0.5, "y")], 1.5, 4, 1.0, 1),
+    ],
+)
+def test_roots_up_to_a_pole(terms, low, high, pole, side, off):
+    inversion = learned(terms, np.linspace(low, high, 40))
+    assert inversion.closed is None
+    y = np.array([pole + side * off])
+    values, _, guessed = solved(inversion, inversion.function(y))
+    np.testing.assert_allclose(values, y, rtol=1e-12)
+    assert not guessed[0]
+
+
+def test_a_solution_beyond_a_pole_is_not_on_the_monotone_piece():
+    inversion = learned([(1.0, "1/tan(y)")], np.linspace(0.1, 2, 40))
+    y = np.array([np.pi - 5e-7])  # as far from the pole at pi as -5e-7 is from that at 0
+    values, *_ = solved(inversion, inversion.function(y))
+    np.testing.assert_allclose(values, y, rtol=1e-9)
+
+
+@pytest.mark.parametrize("formula", ["tanh(1/y)", "tanh(1/y + y)"])
+def test_where_g_has_levelled_out_the_solution_is_in_the_range(formula):
+    y = np.linspace(0.03, 2, 40)
+    inversion = learned([(1.0, formula)], y)
+    values, all_solved, _ = solved(inversion, inversion.function(y[:1]))
+    assert all_solved[0]
+    assert 0.03 <= values[0] <= 0.06
+
+
+@pytest.mark.parametrize("formula", ["1/y^2", "exp(1/y)", "exp(tan(y))"])
+def test_huge_values_pass_in_silence(formula):
+    inversion = learned([(-1.5, formula)], np.linspace(0.4, 1.9, 40))
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        solved(inversion, [1e308, -1e308])
+
+
 def test_bracketed_roots_reach_full_precision():
     v = np.array([1e-12, 0.3, 2.0, 900.0])
     found = bracketed_roots(lambda y: y**3, v, np.full(4, -1.0), np.full(4, 10.0))
@@ -340,6 +407,10 @@ def test_bracketed_roots_reach_full_precision():
         ("sqrt(y)", 1, 2, -1.0),
         ("1/y", 1, 2, 0.0),
         ("y exp(y)", 0, 1, -0.5),
+        ("1/sin(y)", -1.79, 1.81, 0.05),
+        ("exp(1/y)", -2, 2, -0.7),
+        ("exp(y)", 0, 700, -0.7),
+        ("exp(y)/sin(y)", 0.3, 1.2, 0.0),
         ("y", 0, 1, np.nan),
         ("y", 0, 1, np.inf),
     ],
@@ -367,6 +438,21 @@ def test_rounding_beyond_an_extreme_gives_the_extreme(terms, low, high, v, neare
     values, all_solved, _ = solved(inversion, [v])
     assert all_solved[0]
     assert values[0] == pytest.approx(nearest, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("formula", "low", "high", "nearest", "guess"),
+    [
+        ("cos(y)", 4.0, 9.5, 2 * np.pi, False),  # 0 is as near to the start as 4 pi to the end
+        ("cos(y)", 4.0, 6.5, 2 * np.pi, False),
+        ("cos(y)", -1.0, 7.0, 0.0, True),  # 2 pi is in the range too
+    ],
+)
+def test_of_several_extremes_one_in_the_range_is_taken(formula, low, high, nearest, guess):
+    inversion = learned([(1.0, formula)], np.linspace(low, high, 20))
+    values, _, guessed = solved(inversion, [1 + 1e-13])
+    assert values[0] == pytest.approx(nearest, abs=1e-6)
+    assert guessed[0] == guess
 
 
 # ---- which branch ----------------------------------------------------------------------------
@@ -457,6 +543,29 @@ def test_features_are_scaled_before_neighbours_are_sought():
     X = np.array([[0.0, 0.0], [1.0, 1000.0]])
     near = Neighbours.of(X, np.array([5.0, 7.0]))
     np.testing.assert_array_equal(near(np.array([[0.9, 400.0], [0.1, 600.0]])), [7.0, 5.0])
+
+
+@pytest.mark.parametrize(
+    ("row", "y"),
+    [
+        ([1e200, 1.0], 7.0),
+        ([-1e308, 1.0], 5.0),
+        ([0.0, -1.7e308], 7.0),
+        ([np.nan, 900.0], 7.0),
+        ([np.inf, -np.inf], 7.0),  # as far to the first as to the second
+    ],
+)
+def test_rows_far_away_have_a_nearest_row(row, y):
+    X = np.array([[0.0, 0.0], [1.0, 1000.0], [-2.0, 1.0], [1.5, -3.0]])
+    near = Neighbours.of(X, np.array([5.0, 7.0, 5.0, 7.0]))
+    np.testing.assert_array_equal(near(np.array([row])), [y])
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1.0, 1e200, 1e305])
+def test_neighbours_do_not_depend_on_the_unit_of_features(unit):
+    X = np.column_stack([unit * np.linspace(-2, 2, 20), np.full(20, 0.1)])
+    near = Neighbours.of(X, np.arange(20.0))
+    np.testing.assert_array_equal(near(X + np.array([0.0, 3.0])), np.arange(20.0))
 
 
 def test_branch_information_is_plain_data_and_rebuilds_the_inversion():

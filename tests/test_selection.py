@@ -154,8 +154,9 @@ def test_noise_gets_no_law(n, n_features):
 
 
 def entry(complexity=5, rmse=1.0, n_constants=1, exact=False, bits=0.0, **more):
+    make = equation_for(sample(lambda x: x))
     return selection.FrontEntry(
-        complexity, rmse, exact, n_constants, bits, str, law([X1], [1.0]), **more
+        complexity, rmse, exact, n_constants, bits, make, law([X1], [1.0]), **more
     )
 
 
@@ -213,7 +214,8 @@ def test_of_equals_the_target_itself_comes_first():
     squares = law([SQUARE], [4.0], [[[3]]], exact=False)
     squares = FittedLaw.of(squares, complexity=6, rmse=plain.rmse)
     entries = selection.front([squares, plain], equation_for(data), data)
-    assert entries[0].transformed and not entries[1].transformed
+    for each in (entries, pickle.loads(pickle.dumps(entries))):
+        assert each[0].transformed and not each[1].transformed
     assert selection.best(entries, 30) == 1
 
 

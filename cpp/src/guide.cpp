@@ -17,27 +17,26 @@ using namespace limits;
 constexpr std::size_t kMostFeatures = 10;  // combined with each other
 constexpr int kBins = 8;
 constexpr Index kWeightedRows = 300;
-constexpr Index kDrawsPerRow = 4;
+constexpr double kLeastWeight = 0.1;  // square root, relative to the median
 constexpr double kAnyBits = 1e9;
 constexpr double kPairOperations = 3e9;
 
-// Rows in proportion to their weights, some of them several times: a scan needs no more.
-std::vector<Index> weighted_rows(const Buffer& roots, Index n, Index wanted, std::uint64_t seed) {
-  const Index draws = std::min(wanted, kDrawsPerRow * n);
-  const double step = static_cast<double>(n) / static_cast<double>(draws);
-  double next = step * Random(seed, 19, 0).uniform();
-  std::vector<Index> rows;
-  double sum = 0.0;
-  for (Index i = 0; i < n; ++i) {
-    const double root = roots[static_cast<std::size_t>(i)];
-    for (sum += root * root; sum > next; next += step) rows.push_back(i);
-  }
+// Rows whose weight is not far below that of most.
+std::vector<Index> rows_that_count(const Buffer& roots, Index n) {
+  std::vector<Index> rows(static_cast<std::size_t>(n));
+  std::iota(rows.begin(), rows.end(), Index{0});
+  if (roots.empty()) return rows;
+  std::vector<double> sorted(roots.begin(), roots.begin() + n);
+  std::nth_element(sorted.begin(), sorted.begin() + n / 2, sorted.end());
+  const double least = kLeastWeight * sorted[static_cast<std::size_t>(n / 2)];
+  rows.erase(std::remove_if(rows.begin(), rows.end(),
+                            [&](Index i) { return roots[static_cast<std::size_t>(i)] < least; }),
+             rows.end());
   return rows;
 }
 
-std::vector<Index> spread_rows(Index n, Index wanted, std::uint64_t seed) {
-  std::vector<Index> rows(static_cast<std::size_t>(n));
-  std::iota(rows.begin(), rows.end(), Index{0});
+std::vector<Index> spread_rows(std::vector<Index> rows, Index wanted, std::uint64_t seed) {
+  const auto n = static_cast<Index>(rows.size());
   if (wanted >= n) return rows;
   Random random(seed, 17, 0);
   for (Index i = 0; i < wanted; ++i)
@@ -100,11 +99,15 @@ double Guide::size_of(double operations) const {
 
 void Guide::choose_rows(Index n) {
   const Buffer& roots = problem_.row_weights;
-  const Index all = problem_.x.n_rows();
-  const std::vector<Index> chosen = roots.empty() ? spread_rows(all, n, settings_.seed)
-                                                  : weighted_rows(roots, all, n, settings_.seed);
+  const std::vector<Index> chosen =
+      spread_rows(rows_that_count(roots, problem_.x.n_rows()), n, settings_.seed);
   x_.features = take_rows(problem_.x.features, chosen);
   y_.features = take_rows(problem_.y.features, chosen);
+  row_weights_.clear();
+  if (roots.empty()) return;
+  row_weights_.assign(static_cast<std::size_t>(x_.features.stride()), 0.0);
+  for (std::size_t i = 0; i < chosen.size(); ++i)
+    row_weights_[i] = roots[static_cast<std::size_t>(chosen[i])];
 }
 
 Columns Guide::free_columns() const {

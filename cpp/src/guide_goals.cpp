@@ -55,7 +55,7 @@ void Guide::make_goals() {
 }
 
 void Guide::weigh_goals() {
-  TargetScale scale(y_, problem_.target_table);
+  TargetScale scale(y_, problem_.target_table, false, row_weights_);
   for (Goal& goal : goals_) {
     goal.weights = scale.weights(goal.psi);
     const Buffer prefactor = goal.prefactor.empty() ? Buffer() : monomial_values(goal.prefactor);

@@ -86,6 +86,7 @@ double Guide::scan_weighted_logarithms(LogGoal& goal) {
   const Index first = std::min<Index>(pool.size(), 300);
   for (const auto& pairs : pool.pairs({target}, first, pair_reach(level_), 6))
     choices.insert(choices.end(), pairs.begin(), pairs.end());
+  for (const ols::Choice& choice : frugal_choices(pool, target)) choices.push_back(choice);
   for (const ols::Choice& choice : choices) propose_product(goal, choice);
   return size_of(100.0 * static_cast<double>(pool.size() * x_.n_rows()) * 2.0) + 60.0;
 }

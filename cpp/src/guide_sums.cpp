@@ -11,6 +11,8 @@ using composition::Tree;
 using namespace limits;
 
 constexpr std::size_t kPairedBeside = 400;
+constexpr double kFrugalGain = 0.97;
+constexpr std::size_t kFrugalPaired = 4;
 constexpr std::size_t kMostPoolBytes = std::size_t{96} << 20;
 
 }  // namespace
@@ -203,6 +205,34 @@ double Guide::scan_separable_sums() {
   return size_of(300.0 * static_cast<double>(pool.size() * x_.n_rows()) * 2.0) + 40.0;
 }
 
+// Columns stand in the order of their cost: each is kept that explains more than all before it.
+std::vector<ols::Choice> Guide::frugal(const ols::Pool& pool, const Buffer& target,
+                                       const Buffer* given) const {
+  std::vector<ols::Choice> all = pool.singles(target, static_cast<std::size_t>(pool.size()), given);
+  std::sort(all.begin(), all.end(),
+            [](const ols::Choice& a, const ols::Choice& b) { return a.columns[0] < b.columns[0]; });
+  std::vector<ols::Choice> kept;
+  for (const ols::Choice& choice : all)
+    if (kept.empty() || choice.rest < kFrugalGain * kept.back().rest) kept.push_back(choice);
+  return kept;
+}
+
+// Under noise many terms explain as much as the true one, and a scan for the best misses it: so the
+// cheapest are proposed too, alone and in pairs.
+std::vector<ols::Choice> Guide::frugal_choices(const ols::Pool& pool, const Buffer& target) const {
+  if (pool.size() == 0) return {};
+  const std::vector<ols::Choice> firsts = frugal(pool, target, nullptr);
+  std::vector<ols::Choice> choices = firsts;
+  const std::size_t n = std::min(firsts.size(), kFrugalPaired);
+  for (std::size_t k = firsts.size() - n; k < firsts.size(); ++k) {
+    const Index j = firsts[k].columns[0];
+    const Buffer column(pool.column(j), pool.column(j) + target.size());
+    for (const ols::Choice& second : frugal(pool, target, &column))
+      choices.push_back({{j, second.columns[0]}, second.rest});
+  }
+  return choices;
+}
+
 // The same with weighted rows, which takes a pool of its own.
 double Guide::scan_weighted_sums(Goal& goal) {
   ols::Pool pool(weighed(candidates_->values(candidates_->terms()), goal.weights),
@@ -219,6 +249,7 @@ double Guide::scan_weighted_sums(Goal& goal) {
   const Index first = std::min<Index>(pool.size(), 300);
   for (const auto& pairs : pool.pairs({target}, first, pair_reach(level_), 6))
     choices.insert(choices.end(), pairs.begin(), pairs.end());
+  for (const ols::Choice& choice : frugal_choices(pool, target)) choices.push_back(choice);
   for (const ols::Choice& choice : choices) propose_sum(goal, choice);
   return size_of(150.0 * static_cast<double>(pool.size() * x_.n_rows()) * 2.0) + 60.0;
 }

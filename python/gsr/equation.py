@@ -107,8 +107,8 @@ class Equation:
         table, target = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
         names = tuple(feature_names or (f"x{v + 1}" for v in range(table.shape[1])))
         check_names(names, target_name, table.shape[1])
-        psi, beta = _nonzero(psi, beta, "psi")
-        phi, alpha = _nonzero(phi, alpha, "phi")
+        psi, beta = nonzero(psi, beta, "psi")
+        phi, alpha = nonzero(phi, alpha, "phi")
         column = target[:, None]
         bars_y = tuple(negative_arguments(m, target_library, column) for m in psi)
         bars_x = tuple(negative_arguments(m, library, table) for m in phi)
@@ -301,9 +301,10 @@ def check_names(names: tuple[str, ...], target_name: str, n_features: int) -> No
         raise GSRError(f"names must differ, but {twice[0]!r} is there twice")
 
 
-def _nonzero(
+def nonzero(
     matrices: Sequence[Matrix], coefficients: npt.ArrayLike, what: str
 ) -> tuple[tuple[Matrix, ...], Array]:
+    """Return matrices and coefficients without those whose coefficient is 0."""
     values = np.atleast_1d(np.asarray(coefficients, dtype=float))
     if len(values) != len(matrices):
         raise GSRError(f"there are {len(matrices)} {what}, but {len(values)} coefficients")

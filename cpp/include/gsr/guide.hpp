@@ -99,6 +99,9 @@ class Guide {
   double scan_triples(bool monomials);
   double scan_separable_sums();
   double scan_separable_logarithms();
+  std::vector<ols::Choice> frugal(const ols::Pool& pool, const Buffer& target,
+                                  const Buffer* given) const;
+  std::vector<ols::Choice> frugal_choices(const ols::Pool& pool, const Buffer& target) const;
   double scan_weighted_sums(Goal& goal);
   double scan_weighted_logarithms(LogGoal& goal);
   Index pairs_first(const ols::Pool& pool) const;
@@ -146,6 +149,7 @@ class Guide {
   Archive* archive_ = nullptr;
 
   Dataset x_, y_;              // the rows that are scanned
+  Buffer row_weights_;         // of them; empty: all alike
   std::vector<int> features_;  // by promise
   std::vector<int> free_features_;
   std::vector<Monomial> prefactors_;

@@ -13,7 +13,7 @@ from gsr.exceptions import GSRError
 from gsr.export.syntax import Expression
 from gsr.export.terms import Body, Terms, function
 from gsr.prediction.chain import POINTS, SAME, Branch, Step
-from gsr.prediction.explicit import _exponent
+from gsr.prediction.explicit import exponent
 from gsr.prediction.roots import OUTSIDE_SEGMENTS, Scan, Segments
 from gsr.transformation import apply_symbolic
 
@@ -25,6 +25,9 @@ ROUNDING = 1e-12
 #: Values at which an inverse is tried: does it give a y where there is none?
 TRIED = (-10.0, -1.5, -0.7, -0.3, -1e-3, 1e-3, 0.3, 0.7, 1.5, 10.0)
 WRONG = 0.1
+#: Distance, relative to y, within which a pole may be moved by rounding, and how g grows there.
+NEXT_TO = 64 * float(np.finfo(float).eps)
+STEEP = 4.0
 
 
 class Solution(NamedTuple):
@@ -145,12 +148,12 @@ class Solver:
         return self.dialect.where(f"{misfit} <= {size}", y, self.dialect.number(math.nan))
 
     def _is_quadratic(self) -> bool:
-        exponents = [_exponent(matrix, self.inversion.library) for matrix in self.inversion.psi]
+        exponents = [exponent(matrix, self.inversion.library) for matrix in self.inversion.psi]
         return set(exponents) == {1.0, 2.0}
 
     def _quadratic(self, v: Expression) -> list[Solution]:
         """Solve a y^2 + b y = v: (y - centre)^2 = v/a + centre^2."""
-        exponents = [_exponent(matrix, self.inversion.library) for matrix in self.inversion.psi]
+        exponents = [exponent(matrix, self.inversion.library) for matrix in self.inversion.psi]
         b, a = (float(self.inversion.beta[exponents.index(q)]) for q in (1.0, 2.0))
         centre = -b / (2 * a)
         scaled = v if a == 1.0 else self.dialect.divide(v, self.dialect.number(a))
@@ -201,7 +204,7 @@ class Solver:
             )
         found: list[tuple[float, ...]] = []
         for k in [*inside, *_reaching_further(scan, inside)][:MOST_SOLUTIONS]:
-            a, b = (float(pieces.y[ends[k]]) for ends in (pieces.first, pieces.last))
+            a, b = _clear_of_poles(scan, k)
             rank = 0.0 if len(found) < len(inside) else float(OUTSIDE + len(found))
             found.append((a, b, a, b, _direction(pieces, k), rank))
         return found
@@ -267,12 +270,24 @@ def _ends(pieces: Segments, k: int) -> tuple[float, float]:
     return low, high
 
 
+def _clear_of_poles(scan: Scan, k: int) -> tuple[float, float]:
+    """Return the ends of a segment, a little inside where they are next to a pole.
+
+    Another library's rounding may put the pole on their other side.
+    """
+    ends = scan.segments.y[[scan.segments.first[k], scan.segments.last[k]]]
+    inner = ends + np.array([1.0, -1.0]) * NEXT_TO * np.abs(ends)
+    sizes = np.abs(scan.function(ends))
+    a, b = np.where(sizes > STEEP * np.abs(scan.function(inner)), inner, ends)
+    return float(a), float(b)
+
+
 def _has_values(scan: Scan, k: int) -> bool:
     """Tell whether g takes the values between its ends, or jumps over them at a pole."""
     if scan.segments.last[k] - scan.segments.first[k] > 1:
         return True
     low, high = _ends(scan.segments, k)
-    return bool(np.isfinite(scan._on_segment(k, np.array([low + (high - low) / 2])))[0])
+    return bool(np.isfinite(scan.on_segment(k, np.array([low + (high - low) / 2])))[0])
 
 
 def _reaching_further(scan: Scan, inside: Sequence[int]) -> list[int]:

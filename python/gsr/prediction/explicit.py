@@ -83,7 +83,7 @@ def _quadratic(inversion: Inversion, right: Any) -> list[Any]:
     import sympy
 
     coefficients = {
-        _exponent(matrix, inversion.library): float(b)
+        exponent(matrix, inversion.library): float(b)
         for matrix, b in zip(inversion.psi, inversion.beta, strict=True)
     }
     if set(coefficients) != {1.0, 2.0}:
@@ -95,7 +95,7 @@ def _quadratic(inversion: Inversion, right: Any) -> list[Any]:
     return ([centre + root] if high > centre else []) + ([centre - root] if low < centre else [])
 
 
-def _exponent(matrix: Any, library: Library) -> float:
+def exponent(matrix: Any, library: Library) -> float:
     """Return q if the basis function is y^q."""
     powers = powers_of(factors(matrix, library), library)
     return powers[1] if powers.keys() == {1} else np.nan

@@ -68,6 +68,11 @@ class Branches:
     neighbours: Neighbours | None = None
     sides: tuple[int, ...] | None = None
 
+    @property
+    def width(self) -> float:
+        """Of the range of y, or of what is near its one value."""
+        return self.high - self.low or max(abs(self.low), 1.0)
+
     def choose(
         self,
         candidates: Array,
@@ -83,13 +88,12 @@ class Branches:
         """
         signed = candidates if signed is None else signed
         candidates = np.where(np.isfinite(candidates), candidates, np.nan)
-        slack = SAME * (self.high - self.low or max(abs(self.low), 1.0))
+        slack = SAME * self.width
         outside = (candidates < self.low - slack) | (candidates > self.high + slack)
         rank = 2.0 * outside
         if self.home is not None:
-            rank += 8.0 * (
-                (candidates < self.home[0] - slack) | (candidates > self.home[1] + slack)
-            )
+            beyond = np.maximum(self.home[0] - candidates, candidates - self.home[1])
+            rank += 8.0 * (beyond > slack) + 0.5 * (beyond > 0)
         if self.sign is not None:
             rank += 4.0 * (self.sign(X) * np.sign(signed) < 0)
         if self.sides is not None and sides is not None:
@@ -250,8 +254,15 @@ class Inversion:
             return np.full((1, len(v)), np.nan)
         low, high = self.branches.low, self.branches.high
         found = self.closed.candidates(v / self.beta[0], low, high)
-        fine = [self.function.solves(line, v) for line in found]
-        return np.where(fine, found, np.nan)
+        return np.array([self._verified(line, v) for line in found])
+
+    def _verified(self, y: Array, v: Array) -> Array:
+        """Replace by NaN what does not solve g(y) = v, or outside the range by rounding only."""
+        low, high, width = self.branches.low, self.branches.high, self.branches.width
+        fine = self.function.solves(y, v, width)
+        away = np.flatnonzero(fine & ((y < low) | (y > high)))
+        fine[away] = ~self.function.is_level(y[away], v[away], width)
+        return np.where(fine, y, np.nan)
 
     def _scanned_candidates(self, v: Array) -> Array:
         return self.scan.solve(v)

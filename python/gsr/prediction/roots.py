@@ -23,7 +23,14 @@ DOUBLINGS = 40
 PER_DOUBLING = 64
 DECADES_TO_ZERO = 150
 OUTSIDE_SEGMENTS = 400
+#: Segments that are solved together.
+AT_ONCE = 32
+#: Turning points and poles far outside the range are sought if there are no more than this.
+FEW = 64
 ROUNDING = 1e-9
+#: Steps, relative to y and its range, to where g shows how it changes: near, and on the whole.
+NEARBY = 1e-3
+BROADLY = 0.1
 GOLDEN = (5**0.5 - 1) / 2
 
 
@@ -45,11 +52,32 @@ class Function:
             values: Array = np.abs(self.terms(y)).sum(axis=1)
         return values
 
-    def solves(self, y: Array, v: Array, tolerance: float = 1e-6) -> Mask:
-        """Tell where g(y) = v but for rounding."""
+    def solves(self, y: Array, v: Array, width: float, tolerance: float = 1e-6) -> Mask:
+        """Tell where g(y) = v but for rounding; `width` is that of the range of y."""
         with np.errstate(all="ignore"):
-            fine: Mask = np.abs(self(y) - v) <= tolerance * (np.abs(v) + self.size(y) + 1e-300)
+            miss = np.abs(self(y) - v)
+            fine: Mask = miss <= tolerance * (np.abs(v) + self.size(y))
+            # Where g passes through 0 its size says nothing, but how it changes nearby does.
+            rest = np.flatnonzero(~fine & np.isfinite(miss))
+            if len(rest):
+                step = NEARBY * (np.abs(y[rest]) + width)
+                fine[rest] = miss[rest] <= tolerance * self._least(y[rest], step, v[rest])
         return fine & np.isfinite(y)
+
+    def is_level(self, y: Array, v: Array, width: float) -> Mask:
+        """Tell where g has reached v by rounding only, as exp(-800) = 0."""
+        step = NEARBY * (np.abs(y) + width)
+        level: Mask = (self(y - step) == v) | (self(y + step) == v)
+        return level
+
+    def rise(self, y: Array, step: float) -> Array:
+        """Return how much g changes from y to a step beside it, on the side where it is less."""
+        return self._least(y, np.full(len(y), step), self(y))
+
+    def _least(self, y: Array, step: Array, v: Array) -> Array:
+        with np.errstate(all="ignore"):
+            least = np.fmin(np.abs(self(y - step) - v), np.abs(self(y + step) - v))
+        return np.where(np.isfinite(least), least, 0.0)
 
 
 @dataclass(frozen=True)
@@ -78,8 +106,8 @@ class Segments:
         g = self.g[self.first[k] : self.last[k] + 1]
         if g[0] > g[-1]:
             y, g = y[::-1], g[::-1]
-        inside = (v >= g[0]) & (v <= g[-1])
         # Rounding may leave small steps back, which searching must not see.
+        inside = (v >= g.min()) & (v <= g.max())
         at = np.searchsorted(np.maximum.accumulate(g), v).clip(1, len(g) - 1)
         return inside, y[at - 1], y[at]
 
@@ -99,8 +127,9 @@ class Scan:
         self.function, self.low, self.high = function, low, high
         self.width = high - low or max(abs(low), 1.0)
         y = _grid(low, high, self.width)
-        y = np.union1d(y, self._domain_edges(y))
-        self.segments = self._cut(np.union1d(y, self._turning_points(y)))
+        for more in (self._domain_edges, self._turning_points, self._jumps, self._domain_edges):
+            y = np.union1d(y, more(y))
+        self.segments = self._cut(y)
         starts, ends = (self.segments.y[i] for i in (self.segments.first, self.segments.last))
         away = np.maximum(np.maximum(starts - high, low - ends), 0.0)
         self.order = np.argsort(away, kind="stable")
@@ -116,52 +145,61 @@ class Scan:
         return None
 
     def solve(self, v: Array) -> Array:
-        """Return candidates, one line for each segment in the range and one for all others."""
-        inside = [self._on_segment(int(k), v) for k in self.order[: self.n_inside]]
-        found = np.array(inside).reshape(-1, len(v))
+        """Return candidates, one line for each segment in the range and one for all others.
+
+        More lines follow where there is no solution but for rounding: the extreme values of g.
+        """
+        inside = [self._on_segments(some, v) for some in _parts(self.order[: self.n_inside])]
+        found = np.vstack([np.empty((0, len(v))), *inside])
         missing = np.flatnonzero(~np.isfinite(found).any(axis=0) & np.isfinite(v))
         last = np.full(len(v), np.nan)
         if len(missing):
-            last[missing] = self._at_turning_point(v[missing])
-            missing = missing[~np.isfinite(last[missing])]
-        for k in self.order[self.n_inside :][:OUTSIDE_SEGMENTS]:
+            extremes = self._at_turning_points(v[missing])
+            more = np.full((len(extremes), len(v)), np.nan)
+            more[:, missing] = extremes
+            found = np.vstack([found, more])
+            missing = missing[~np.isfinite(extremes).any(axis=0)]
+        for some in _parts(self.order[self.n_inside :][:OUTSIDE_SEGMENTS]):
             if not len(missing):
                 break
-            last[missing] = self._on_segment(int(k), v[missing])
+            lines = self._on_segments(some, v[missing])
+            last[missing] = lines[np.isfinite(lines).argmax(axis=0), np.arange(len(missing))]
             missing = missing[~np.isfinite(last[missing])]
         return np.vstack([found, last])
 
-    def _on_segment(self, k: int, v: Array) -> Array:
-        inside, a, b = self.segments.brackets(k, v)
-        roots = np.full(len(v), np.nan)
+    def on_segment(self, k: int, v: Array) -> Array:
+        """Return the solutions on segment k, NaN where it has none."""
+        (found,) = self._on_segments(np.array([k]), v)
+        return np.asarray(found)
+
+    def _on_segments(self, numbers: Indices, v: Array) -> Array:
+        """Return the solutions, one line for each segment."""
+        brackets = [self.segments.brackets(int(k), v) for k in numbers]
+        inside, a, b = (np.array(each) for each in zip(*brackets, strict=True))
+        roots = np.full(inside.shape, np.nan)
         if inside.any():
-            y = bracketed_roots(self.function, v[inside], a[inside], b[inside])
+            goal = np.broadcast_to(v, inside.shape)[inside]
+            y = bracketed_roots(self.function, goal, a[inside], b[inside])
             # A jump or a pole between two points looks like a bracket too.
-            fine = self.function.solves(y, v[inside]) & ~self._levelled(y, v[inside])
+            fine = self.function.solves(y, goal, self.width)
+            away = (y < self.low) | (y > self.high)
+            fine &= ~(away & self.function.is_level(y, goal, self.width))
             roots[inside] = np.where(fine, y, np.nan)
         return roots
 
-    def _levelled(self, y: Array, v: Array) -> Mask:
-        """Tell where g has reached v by rounding only, as exp(-800) = 0."""
-        step = 1e-3 * self.width
-        level = (self.function(y - step) == v) | (self.function(y + step) == v)
-        levelled: Mask = level & ((y < self.low) | (y > self.high))
-        return levelled
-
-    def _at_turning_point(self, v: Array) -> Array:
-        """Return the y of an extreme value of g where rounding alone put v beyond it."""
+    def _at_turning_points(self, v: Array) -> Array:
+        """Return the y of extreme values of g where rounding alone put v beyond them."""
         ends = np.union1d(self.segments.first, self.segments.last)
         y, g = self.segments.y[ends], self.segments.g[ends]
         near = (y >= self.low - self.width) & (y <= self.high + self.width)
-        if not near.any():
-            return np.full(len(v), np.nan)
         y, g = y[near], g[near]
-        within = (self.segments.y >= self.low) & (self.segments.y <= self.high)
-        values = np.abs(self.segments.g[within])
-        scale = values[np.isfinite(values)].max(initial=0.0)
-        best = np.abs(v[:, None] - g).argmin(axis=1)
-        close = np.abs(v - g[best]) <= ROUNDING * np.maximum(np.abs(v), scale)
-        return np.where(close, y[best], np.nan)
+        # What g is far from its extreme values does not count: near a pole that is anything.
+        scale = np.maximum(self.function.size(y), self.function.rise(y, BROADLY * self.width))
+        with np.errstate(over="ignore"):
+            size = np.maximum(np.abs(v), scale[:, None])
+            close = np.abs(v - g[:, None]) <= ROUNDING * size
+        met = close.any(axis=1)
+        return np.where(close[met], y[met, None], np.nan)
 
     def _domain_edges(self, y: Array) -> Array:
         """Return the last points where g is defined, next to where it is not."""
@@ -171,6 +209,8 @@ class Scan:
         bad = np.where(defined[at], y[at + 1], y[at])
         for _ in range(100 if len(at) else 0):
             middle = (good + bad) / 2
+            if np.all((middle == good) | (middle == bad)):
+                break
             fine = np.isfinite(self.function(middle))
             good, bad = np.where(fine, middle, good), np.where(fine, bad, middle)
         return good
@@ -182,16 +222,40 @@ class Scan:
             rise = np.diff(g)
         known = np.isfinite(rise[1:]) & np.isfinite(rise[:-1])
         turn = np.flatnonzero(known & (np.sign(rise[1:]) * np.sign(rise[:-1]) < 0)) + 1
-        near = (y[turn] > self.low - 4 * self.width) & (y[turn] < self.high + 4 * self.width)
-        turn = turn[near]
+        turn = self._worthwhile(turn, y)
         a, b, up = y[turn - 1], y[turn + 1], np.sign(rise[turn - 1])
         for _ in range(80 if len(turn) else 0):
             left, right = b - GOLDEN * (b - a), a + GOLDEN * (b - a)
             keep_left = up * self.function(left) >= up * self.function(right)
             a, b = np.where(keep_left, a, left), np.where(keep_left, right, b)
         best = (a + b) / 2
-        better = up * self.function(best) >= up * g[turn]
-        return best[better]
+        found = self.function(best)
+        return best[(up * found >= up * g[turn]) | ~np.isfinite(found)]
+
+    def _jumps(self, y: Array) -> Array:
+        """Return points on both sides of poles where g changes its sign, or the poles themselves.
+
+        There one interval goes against those beside it, and so does one half of it.
+        """
+        with np.errstate(all="ignore"):
+            up = np.sign(np.diff(self.function(y)))
+        against = (up[1:-1] * up[:-2] < 0) & (up[1:-1] * up[2:] < 0)
+        at = self._worthwhile(np.flatnonzero(against) + 1, y)
+        a, b, way = y[at], y[at + 1], up[at]
+        for _ in range(100 if len(at) else 0):
+            middle = (a + b) / 2
+            if np.all((middle == a) | (middle == b)):
+                break
+            found = self.function(middle)
+            left = np.where(way > 0, found > self.function(a), found < self.function(a))
+            hit = ~np.isfinite(found)
+            a, b = np.where(left & ~hit, a, middle), np.where(left | hit, middle, b)
+        return np.concatenate([a, b])
+
+    def _worthwhile(self, at: Indices, y: Array) -> Indices:
+        """Leave out what is far from the range, unless there is little of it."""
+        near = (y[at] > self.low - 4 * self.width) & (y[at] < self.high + 4 * self.width)
+        return at if len(at) <= FEW else at[near]
 
     def _cut(self, y: Array) -> Segments:
         g, size = self.function(y), self.function.size(y)
@@ -204,6 +268,10 @@ class Scan:
         ends = np.append(starts[1:], len(direction))
         real = np.abs(direction[starts]) == 1.0
         return Segments(y, g, starts[real], ends[real])
+
+
+def _parts(numbers: Indices) -> list[Indices]:
+    return [numbers[i : i + AT_ONCE] for i in range(0, len(numbers), AT_ONCE)]
 
 
 def _grid(low: float, high: float, width: float) -> Array:

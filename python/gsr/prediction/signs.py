@@ -14,6 +14,10 @@ from gsr.transformation import Array
 
 Bits = npt.NDArray[np.bool_]
 INTEGER_TOLERANCE = 1e-6
+#: A feature that varies less, relative to its size, is constant.
+ROUNDING = 1e-12
+#: Rows further from the training data, in standard deviations, are taken for this far.
+FAR = 1e6
 
 
 @dataclass(frozen=True)
@@ -63,15 +67,20 @@ class Neighbours:
     @classmethod
     def of(cls, X: Array, y: Array) -> Neighbours:
         """Keep training data, with the features' standard deviations as scale."""
-        spread = X.std(axis=0)
-        return cls(np.where(spread > 0, spread, 1.0), X.copy(), y.copy())
+        size = np.abs(X).max(axis=0)
+        size = np.where(size > 0, size, 1.0)
+        spread = (X / size).std(axis=0)
+        return cls(np.where(spread > ROUNDING, spread * size, 1.0), X.copy(), y.copy())
 
     def __call__(self, X: Array) -> Array:
         """Return the y of the training row nearest to each row of X."""
         from scipy.spatial import cKDTree
 
-        # A feature that the law does not use may be missing.
-        _, nearest = cKDTree(self.X / self.scale).query(np.nan_to_num(X / self.scale))
+        with np.errstate(over="ignore"):
+            known, asked = self.X / self.scale, X / self.scale
+        # A feature that the law does not use may be missing, and squares must not overflow.
+        asked = np.nan_to_num(asked).clip(known.min(axis=0) - FAR, known.max(axis=0) + FAR)
+        _, nearest = cKDTree(known).query(asked)
         found: Array = self.y[nearest]
         return found
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from gsr import _core
 from gsr.encoding.rows import ONE, Argument, Matrix, Part, Row, rows
-from gsr.equation import Equation, _nonzero, check_names
+from gsr.equation import Equation, check_names, nonzero
 from gsr.estimator import GSRRegressor
 from gsr.exceptions import GSRError
 from gsr.library import Library, Transformation
@@ -180,8 +180,8 @@ class Reader:
         features, target = names
         library = _at(self.libraries, form["library"], f"{where}.equation.library")
         targets = _at(self.libraries, form["target_library"], f"{where}.equation.target_library")
-        psi, beta = _nonzero(law.psi, law.beta, f"matrices in {where}.law.psi")
-        phi, alpha = _nonzero(law.phi, law.alpha, f"matrices in {where}.law.phi")
+        psi, beta = nonzero(law.psi, law.beta, f"matrices in {where}.law.psi")
+        phi, alpha = nonzero(law.phi, law.alpha, f"matrices in {where}.law.phi")
         if not psi:
             raise GSRError(f"{where}.law.beta must hold a number other than 0")
         _check_matrices(psi, targets, 1, f"{where}.law.psi")

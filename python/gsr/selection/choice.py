@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 from gsr.encoding.rows import is_constant
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
+from gsr.prediction.explicit import exponent
 from gsr.selection import target_scale
 from gsr.selection.criteria import (
     BITS_OF_POLE,
@@ -141,10 +142,8 @@ class FrontEntry:
     @property
     def transformed(self) -> bool:
         """Whether the target is transformed."""
-        if self.data is None:
-            return False
-        entry = target_scale.TargetScale(self.law, self.data).entry
-        return entry is None or entry.name != "identity"
+        library = (self.equation if self.data is None else self.data).target_library
+        return len(self.law.psi) != 1 or exponent(self.law.psi[0], library) != 1
 
     def _fitted(self) -> tuple[LawLike, Training]:
         if self.data is None:

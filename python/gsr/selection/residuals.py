@@ -118,6 +118,16 @@ def _varies(column: Array) -> bool:
     return bool(np.ptp(column) > ROUNDING * np.abs(column).max())
 
 
+def _standard(columns: Array) -> Array:
+    """Return columns that vary with mean 0 and variance 1, whatever their unit."""
+    # Squares of numbers as they come may overflow, or vanish.
+    sized = columns / np.abs(columns).max(axis=0, initial=0.0)
+    centred = sized - sized.mean(axis=0)
+    centred /= np.abs(centred).max(axis=0, initial=0.0)
+    standard: Array = centred / centred.std(axis=0)
+    return standard
+
+
 def _ranks(r: Array) -> Array:
     """Return the ranks with mean 0 and variance 1: tests on them hold for noise of any kind."""
     ranks = np.empty(len(r))
@@ -139,7 +149,7 @@ def _neighbourly(r: Array, X: Array) -> float:
     """Test the correlation of each residual with that of its nearest neighbour."""
     from scipy.spatial import cKDTree
 
-    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    scaled = _standard(X)
     _, found = cKDTree(scaled).query(scaled, k=2)
     # Among equal rows the nearest other may be named first.
     here = np.arange(len(r))
@@ -159,7 +169,7 @@ def _quadratic(r: Array, prediction: Array, X: Array, left: int) -> float:
     """F test of a quadratic function of the features, and of powers of the prediction."""
     from scipy.special import fdtrc
 
-    scaled = (X - X.mean(axis=0)) / X.std(axis=0) if X.shape[1] else X
+    scaled = _standard(X)
     d = X.shape[1]
     # Made one by one: all products of many features would not fit into memory.
     terms: Iterable[Array] = chain(
@@ -168,7 +178,7 @@ def _quadratic(r: Array, prediction: Array, X: Array, left: int) -> float:
         (scaled[:, i] * scaled[:, j] for i in range(d) for j in range(i)),
     )
     if _varies(prediction):
-        f = (prediction - prediction.mean()) / prediction.std()
+        f = _standard(prediction)
         terms = chain((f**2, f**3), terms)
     columns = [c - c.mean() for c in islice(terms, max(left // ROWS_PER_COLUMN, 0))]
     if not columns:
@@ -176,7 +186,7 @@ def _quadratic(r: Array, prediction: Array, X: Array, left: int) -> float:
     basis, sizes, _ = np.linalg.svd(np.column_stack(columns), full_matrices=False)
     basis = basis[:, sizes > 1e-9 * sizes[0]] if sizes[0] > 0 else basis[:, :0]
     p = basis.shape[1]
-    centred = r - r.mean()
+    centred = _standard(r)
     explained = float(((basis.T @ centred) ** 2).sum())
     rest = max(float(centred @ centred) - explained, np.finfo(float).tiny)
     if p == 0 or left <= p:
