@@ -14,7 +14,7 @@ from gsr.encoding import encode, evaluate, text
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import PRESETS, TABLE_2, Library, Transformation
-from gsr.prior.written_formula import Structure, parse, parse_terms, refit
+from gsr.prior.written_formula import Structure, fit_formula, parse, parse_terms
 from gsr.selection.fitted import Training, weights
 
 ALL = PRESETS["all"]
@@ -170,7 +170,7 @@ def test_what_an_equation_prints_is_read_again():
 
 def test_equations_and_sympy():
     X = np.random.default_rng(0).uniform(1, 2, (20, 2))
-    law = refit("y = 2 x1 sin(2.5 x2) + 1", X, 3 * X[:, 0] * np.sin(2.4 * X[:, 1]) - 1)
+    law = fit_formula("y = 2 x1 sin(2.5 x2) + 1", X, 3 * X[:, 0] * np.sin(2.4 * X[:, 1]) - 1)
     direct = read(law)
     assert direct.phi == [[list(r) for r in m] for m in law.phi]
     np.testing.assert_allclose(direct.alpha, law.alpha)
@@ -218,7 +218,7 @@ A, B = X.T
     ],
 )
 def test_exact_laws_are_fitted_to_rounding(formula, y, law):
-    found = refit(formula, X, y)
+    found = fit_formula(formula, X, y)
     assert law in str(found)
     assert found.level == "rounding"
     np.testing.assert_allclose(found.predict(X), y, rtol=1e-12, atol=1e-12 * np.ptp(y))
@@ -226,7 +226,7 @@ def test_exact_laws_are_fitted_to_rounding(formula, y, law):
 
 def test_noise():
     y = 3 * np.exp(-A / 2) + 1 + 0.05 * np.random.default_rng(1).normal(size=len(A))
-    found = refit("y = a*exp(-x1/tau) + b", X, y)
+    found = fit_formula("y = a*exp(-x1/tau) + b", X, y)
     from scipy.optimize import curve_fit
 
     best, _ = curve_fit(lambda x, a, t, b: a * np.exp(-x / t) + b, A, y, p0=[3, 2, 1])
@@ -236,14 +236,14 @@ def test_noise():
 
 def test_a_letter_in_two_places_is_one_constant_in_spite_of_noise():
     y = 2 * np.sin(3.3 * A) + np.cos(3.3 * A) + 0.1 * np.random.default_rng(1).normal(size=len(A))
-    found = refit("y = a sin(w x1) + b cos(w x1)", X, y)
+    found = fit_formula("y = a sin(w x1) + b cos(w x1)", X, y)
     inside = [row[-1] for matrix in found.phi for row in matrix]
     assert inside[0] == inside[1] == pytest.approx(3.3, abs=0.02)
 
 
 def test_numbers_that_are_no_constants_stay_in_spite_of_noise():
     y = 3 * np.sin(A / 2) * np.exp(-0.7 * B) + 0.1 * np.random.default_rng(1).normal(size=len(A))
-    found = refit("y = b sin(x1/2) exp(-k x2)", X, y)
+    found = fit_formula("y = b sin(x1/2) exp(-k x2)", X, y)
     inside = sorted(row[-1] for matrix in found.phi for row in matrix if row[1] == 3)
     assert inside[0] == 0.5
     assert inside[1] == pytest.approx(0.7, abs=0.1)
@@ -252,7 +252,7 @@ def test_numbers_that_are_no_constants_stay_in_spite_of_noise():
 def test_names_come_with_the_data():
     frame = pd.DataFrame(X, columns=["distance", "mass (kg)"])
     y = pd.Series(2 * A**1.5 / B, name="period")
-    found = refit("period = k distance^1.5/`mass (kg)`", frame, y)
+    found = fit_formula("period = k distance^1.5/`mass (kg)`", frame, y)
     assert str(found) == "period = 2 distance sqrt(distance)/`mass (kg)`"
 
 
@@ -267,23 +267,23 @@ def test_names_come_with_the_data():
 )
 def test_refit_says_what_is_wrong(formula, y, message):
     with pytest.raises(GSRError, match=message):
-        refit(formula, X, y)
+        fit_formula(formula, X, y)
 
 
 def test_too_few_rows():
     with pytest.raises(GSRError, match="2 rows are too few for 3 constants"):
-        refit("y = a x1 + b x2 + c", X[:2], A[:2])
+        fit_formula("y = a x1 + b x2 + c", X[:2], A[:2])
 
 
 def test_weights_of_rows():
     y = 3 * np.exp(-A / 2) + 1 + 0.05 * np.random.default_rng(1).normal(size=len(A))
     copies = np.random.default_rng(2).integers(0, 4, len(A))
     formula = "y = a*exp(-x1/tau) + b"
-    weighted = refit(formula, X, y, sample_weight=copies)
-    copied = refit(formula, np.repeat(X, copies, axis=0), np.repeat(y, copies))
+    weighted = fit_formula(formula, X, y, sample_weight=copies)
+    copied = fit_formula(formula, np.repeat(X, copies, axis=0), np.repeat(y, copies))
     np.testing.assert_allclose(weighted.alpha, copied.alpha, rtol=1e-4)
     with pytest.raises(GSRError, match="sample_weight"):
-        refit(formula, X, y, sample_weight=np.zeros(len(y)))
+        fit_formula(formula, X, y, sample_weight=np.zeros(len(y)))
 
 
 def test_structures_with_fitted_constants():

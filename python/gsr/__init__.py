@@ -10,9 +10,16 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from gsr.equation import Equation
     from gsr.estimator import GSRRegressor
-    from gsr.exceptions import DomainWarning, GSRError, InterruptedWarning, PredictionWarning
+    from gsr.exceptions import (
+        DomainWarning,
+        GSRError,
+        InterruptedWarning,
+        MissingWarning,
+        PredictionWarning,
+    )
     from gsr.info import core_info
     from gsr.library import Library, Transformation
+    from gsr.prior.written_formula import fit_formula
     from gsr.saving import load
 
 #: Loaded when first used, so that `import gsr` stays light.
@@ -23,9 +30,11 @@ _HOMES = {
     "GSRRegressor": "estimator",
     "InterruptedWarning": "exceptions",
     "Library": "library",
+    "MissingWarning": "exceptions",
     "PredictionWarning": "exceptions",
     "Transformation": "library",
     "core_info": "info",
+    "fit_formula": "prior.written_formula",
     "load": "saving",
 }
 
@@ -36,10 +45,12 @@ __all__ = [
     "GSRRegressor",
     "InterruptedWarning",
     "Library",
+    "MissingWarning",
     "PredictionWarning",
     "Transformation",
     "__version__",
     "core_info",
+    "fit_formula",
     "load",
 ]
 

@@ -63,7 +63,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
     required_terms : sequence of str, optional
         Terms of f(x) that every law must have: ``["x1*x2"]``.
     start : str, Equation or sequence, optional
-        Known formulas to start from: ``"y = a*x1^2 + b*sin(x2)"``. See `gsr.refit_formula` to
+        Known formulas to start from: ``"y = a*x1^2 + b*sin(x2)"``. See `gsr.fit_formula` to
         only fit their constants.
     max_terms, max_complexity : int, optional
         The most terms beside the constant, and the most nodes, of a law.

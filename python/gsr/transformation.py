@@ -19,7 +19,7 @@ Symbolic = str | Callable[[Any], Any]
 
 BUILTINS: dict[str, Any] = {t.name: t for t in _core.builtin_transformations()}
 # q where the transformation is t^q: products of such rows are powers again.
-POWERS = {"identity": 1.0, "inverse": -1.0, "square": 2.0, "cube": 3.0, "sqrt": 0.5}
+POWERS: dict[str, float] = {name: t.power for name, t in BUILTINS.items() if t.power}
 CHECKED_POINTS = 5
 CHECK_TOLERANCE = 1e-6
 

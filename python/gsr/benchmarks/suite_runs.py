@@ -101,7 +101,7 @@ def estimator(problem: Problem, seed: int, options: Mapping[str, Any]) -> Any:
         chosen |= {
             "library": problem.library or None,
             "target_library": problem.target_library or None,
-            "n_psi": problem.n_psi,
+            "hyperparameters": {"n_psi": problem.n_psi},
         }
     return GSRRegressor(**{**chosen, **options})
 

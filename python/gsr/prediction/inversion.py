@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,6 +107,16 @@ class Branches:
         return chosen, rivals.any(axis=0)
 
 
+@lru_cache(maxsize=256)
+def _scan(library: Library, psi: Any, beta: tuple[float, ...], low: float, high: float) -> Scan:
+    """Scan g once for all laws that have it: they are many, and a scan is slow."""
+    return Scan(_function(library, psi, np.array(beta)), low, high)
+
+
+def _function(library: Library, psi: Sequence[Matrix], beta: Array) -> Function:
+    return Function(lambda y: evaluate(psi, library, y[:, None]) * beta)
+
+
 class Inversion:
     """Solves g(y) = v.
 
@@ -173,12 +183,14 @@ class Inversion:
     @cached_property
     def function(self) -> Function:
         """The transformed target g."""
-        return Function(lambda y: evaluate(self.psi, self.library, y[:, None]) * self.beta)
+        return _function(self.library, self.psi, self.beta)
 
     @cached_property
     def scan(self) -> Scan:
         """The monotone segments of g."""
-        return Scan(self.function, self.branches.low, self.branches.high)
+        psi = tuple(tuple(map(tuple, matrix)) for matrix in self.psi)
+        low, high = self.branches.low, self.branches.high
+        return _scan(self.library, psi, tuple(self.beta.tolist()), low, high)
 
     @cached_property
     def closed(self) -> ClosedForm | None:

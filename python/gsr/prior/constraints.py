@@ -66,12 +66,12 @@ class Checker:
     Examples
     --------
     >>> import numpy as np
-    >>> from gsr.prior.written_formula import refit
+    >>> from gsr import fit_formula
     >>> X = np.linspace(-1, 2, 30)[:, None]
     >>> checker = Checker({"x1": "increasing"}, X, X[:, 0], ["x1"], "y")
-    >>> checker.verdict(refit("y = a exp(x1)", X, np.exp(X[:, 0])))
+    >>> checker.verdict(fit_formula("y = a exp(x1)", X, np.exp(X[:, 0])))
     'proved'
-    >>> checker.why_not(refit("y = a x1^2", X, X[:, 0] ** 2))
+    >>> checker.why_not(fit_formula("y = a x1^2", X, X[:, 0] ** 2))
     'y is not increasing in x1: it goes from 1 to 0.5625 where x1 goes from -1 to -0.75'
     """
 

@@ -20,7 +20,7 @@ from gsr.rows import Rows
 from gsr.selection.fitted import FittedLaw, Training
 from gsr.validation import as_weights
 
-__all__ = ["Structure", "parse", "parse_terms", "refit"]
+__all__ = ["Structure", "fit_formula", "parse", "parse_terms"]
 
 T = TypeVar("T")
 #: What SymPy may raise on expressions that make no sense.
@@ -70,7 +70,7 @@ def parse(
     library, target_library : Library
         What the structures are made of.
     data : Training, optional
-        Rows to fit the constants to, as `refit` does; otherwise those inside arguments that the
+        Rows to fit the constants to, as `fit_formula` does; otherwise those inside arguments that the
         formula gives no value for are anything near 1.
 
     Returns
@@ -131,7 +131,7 @@ def parse_terms(
     return found
 
 
-def refit(
+def fit_formula(
     formula: Any,
     X: npt.ArrayLike,
     y: npt.ArrayLike,
@@ -173,7 +173,7 @@ def refit(
     --------
     >>> import numpy as np
     >>> x = np.linspace(1, 5, 20)[:, None]
-    >>> print(refit("y = a*exp(-x1/tau) + b", x, 3 * np.exp(-x[:, 0] / 2) + 1))
+    >>> print(fit_formula("y = a*exp(-x1/tau) + b", x, 3 * np.exp(-x[:, 0] / 2) + 1))
     y = 3 exp(-0.5 x1) + 1
     """
     from gsr.prior.formula_fit import fit, reduced

@@ -30,6 +30,8 @@ PI_BITS = 3.0
 LARGEST_PI_FACTOR = 16
 #: An exact law's constants are known to so many of their standard errors, or roundings.
 ROUNDINGS = 8.0
+#: The most that a constant takes for standing in for others.
+SHARED_BITS = 20.0
 
 Mask = npt.NDArray[np.bool_]
 
@@ -127,7 +129,7 @@ def rounded(law: LawLike, data: Training) -> Rounded:
     digits = [
         numbers[j].bits if j in numbers else known_bits(sizes[j], errors[j]) for j in range(plan.n)
     ]
-    return Rounded(found, tuple(texts), float(sum(digits)))
+    return Rounded(found, tuple(texts), float(sum(digits)) + plan.shared_bits(numbers))
 
 
 class _Plan:
@@ -193,6 +195,23 @@ class _Plan:
             least = ROUNDINGS * np.finfo(float).eps * np.abs(self.values)
             errors = np.maximum(ROUNDINGS * errors, least)
         return np.where(np.isnan(errors), math.inf, errors)
+
+    def shared_bits(self, fixed: Mapping[int, Simple]) -> float:
+        """Return the bits that constants take together beyond those of each by itself.
+
+        Where constants can stand in for each other their errors are large, though the data say as
+        much about them: the rest is half of log2 of the determinant of their correlations.
+        """
+        free = self._free(fixed)
+        most = SHARED_BITS * float(free.sum() - 1)
+        if self.law.exact or free.sum() < 2:
+            return 0.0
+        covariance = inverse_gram(self.around.jacobian[:, free])
+        sizes = np.sqrt(np.diag(covariance))
+        if not np.isfinite(sizes).all():
+            return most
+        _, logarithm = np.linalg.slogdet(covariance / np.outer(sizes, sizes))
+        return float(np.clip(-0.5 * logarithm / math.log(2.0), 0.0, most))
 
     def law_with(self, fixed: Mapping[int, Simple]) -> FittedLaw:
         """Return the law itself with some constants fixed and the others fitted."""

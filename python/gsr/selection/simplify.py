@@ -232,7 +232,7 @@ def _number(value: Any) -> Any:
         return value
     near = round(float(value))
     whole = near != 0 and abs(float(value) - near) <= WHOLE * abs(near)
-    return sympy.Integer(near) if whole else sympy.Float(value)
+    return sympy.Integer(near) if whole else sympy.Float(float(value))
 
 
 # ---- values ------------------------------------------------------------------------------------

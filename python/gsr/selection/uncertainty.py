@@ -128,7 +128,8 @@ def inverse_gram(r: Array) -> Array:
     known = sizes > UNDETERMINED * sizes.max(initial=0.0)
     inverse = directions[known] / sizes[known, None]
     unit: Array = inverse.T @ inverse
-    unit = unit / np.outer(np.where(fine, norms, 1.0), np.where(fine, norms, 1.0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        unit = unit / np.outer(np.where(fine, norms, 1.0), np.where(fine, norms, 1.0))
     open_ = (np.abs(directions[~known]) > math.sqrt(UNDETERMINED)).any(axis=0) | ~fine
     unit[np.diag_indices(len(unit))] = np.where(open_, math.inf, np.diag(unit))
     return unit
