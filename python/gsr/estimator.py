@@ -23,6 +23,7 @@ from gsr.problem import Problem, core_settings, make_evolution, make_problem
 from gsr.progress import reporter
 from gsr.rows import Missing, Rows
 from gsr.selection.criteria import Criterion
+from gsr.selection.tidy import tidied
 
 Array = npt.NDArray[np.float64]
 LibrarySpec = Library | str | Sequence[str | Transformation]
@@ -326,6 +327,8 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         chosen = entries[selection.best(entries, n_rows, self.criterion, self.poles)]
         if problem.everything is not None:
             chosen = selection.finish(chosen, problem.equation, problem.everything)
+        if self.required_terms is None and self.max_terms is None and self.constraints is None:
+            chosen = tidied(chosen, problem.everything or problem.data)
         front = selection.pareto(entries, chosen)[0]
         self.front_ = selection.without_copies(front, chosen, problem.data.X)
         self.best_index_ = self.front_.index(chosen)

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -123,7 +124,7 @@ def _core() -> Iterator[Finding]:
     except Exception as error:  # whatever keeps a compiled module from loading
         yield Finding("gsr core", "broken", f"{type(error).__name__}: {error}", "reinstall gsr")
         return
-    yield Finding("gsr", "ok", f"{info['gsr']}, built with {info['compiler']}")
+    yield Finding("gsr", "ok", f"{info['gsr']}, built with {_builder(info['compiler'])}")
     forced = os.environ.get("GSR_CORE")
     advice = ""
     status: Status = "ok"
@@ -136,6 +137,11 @@ def _core() -> Iterator[Finding]:
         )
     found = f"{info['build']}, element-wise functions {info['vector_math']}, {info['machine']}"
     yield Finding("CPU build", status, found, advice)
+
+
+def _builder(version: str) -> str:
+    """Return the compiler with its name; GCC is the one that tells its number alone."""
+    return f"GCC {version}" if re.fullmatch(r"\d[\d.]*( .*)?", version) else version
 
 
 def _packages() -> Iterator[Finding]:

@@ -21,8 +21,8 @@ ENDINGS = {
     "exact": "an exact law was found",
     "threshold": "the error fell below the threshold",
     "max_time": "the time was up",
-    "max_evals": "all candidates allowed were tried",
-    "max_generations": "all generations allowed were made",
+    "max_evals": "the limit of candidates was reached",
+    "max_generations": "the limit of generations was reached",
     "interrupted": "it was interrupted",
     "stopped": "it was stopped",
 }

@@ -60,11 +60,23 @@ def _term(expression: Any, size: str, digits: int) -> str:
         return number or "1"
     short = {f: sympy.Float(shortened(float(f), digits)) for f in expression.atoms(sympy.Float)}
     expression = expression.xreplace(short)
+    if not number:
+        return _factor(expression)
+    above, below = sympy.fraction(expression, exact=True)
+    top = number if above == 1 else rf"{number} \, {_factor(above)}"
+    return top if below == 1 else rf"\frac{{{top}}}{{{_written(below)}}}"
+
+
+def _factor(expression: Any) -> str:
+    written = _written(expression)
+    return OPEN + written + CLOSE if expression.is_Add else written
+
+
+def _written(expression: Any) -> str:
+    import sympy
+
     names = {s: _name(s.name) for s in expression.free_symbols if not _is_set_well(s.name)}
-    written = sympy.latex(expression, ln_notation=True, symbol_names=names)
-    if expression.is_Add:
-        written = OPEN + written + CLOSE
-    return rf"{number} \, {written}" if number else written
+    return str(sympy.latex(expression, ln_notation=True, symbol_names=names))
 
 
 def _bare(written: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gsr.encoding import evaluate
+from gsr.encoding.writing import number as shortened
 from gsr.encoding.writing import shown_name, text, weighted_sum
 from gsr.exceptions import PredictionWarning
 from gsr.plotting import drawing
@@ -32,9 +33,11 @@ LEAST_PLACES = 2
 #: Letters of a law beside its point; longer ones are written only if marked.
 LONGEST_LABEL = 44
 LONGEST_TERM = 48
+#: Digits of the numbers in labels, of coefficients and constants alike.
+LABEL_DIGITS = 4
 #: The part of the width that the histogram has.
 HISTOGRAM = 0.18
-DECIMALS = re.compile(r"(?<![\w.])\d+\.\d+")
+DECIMALS = re.compile(r"(?<![\w.])\d+\.\d+(?:e-?\d+)?")
 DASHED: Any = (0, (4, 3))
 
 
@@ -133,15 +136,17 @@ def _places(entries: Sequence[FrontEntry]) -> tuple[Array, Array, float | None]:
 
 
 def _brief(law: str) -> str:
-    """Return a law with three digits of each number; what is between backticks is a name."""
+    """Return a law with few digits of each number; what is between backticks is a name."""
     parts = law.split("`")
     parts[::2] = [DECIMALS.sub(_shorter, part) for part in parts[::2]]
     return "`".join(parts)
 
 
 def _shorter(found: re.Match[str]) -> str:
-    short = f"{float(found[0]):.3g}"
-    return found[0] if short == "1" else short
+    value = float(found[0])
+    short = shortened(value, LABEL_DIGITS)
+    # What is not 1 must not read as the 1 that is never written as a factor.
+    return f"{value:#.{LABEL_DIGITS}g}" if short == "1" else short
 
 
 # ---- rows --------------------------------------------------------------------------------------

@@ -70,8 +70,8 @@ def parse(
     library, target_library : Library
         What the structures are made of.
     data : Training, optional
-        Rows to fit the constants to, as `fit_formula` does; otherwise those inside arguments that the
-        formula gives no value for are anything near 1.
+        Rows to fit the constants to, as `fit_formula` does; otherwise those inside arguments
+        that the formula gives no value for are anything near 1.
 
     Returns
     -------

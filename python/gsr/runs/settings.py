@@ -1,13 +1,13 @@
 """What may stand in a configuration file: sections, keys, and what each value may be.
 
-The keys of `[search]` are the parameters of `GSRRegressor` that have no better place; their types,
-defaults and explanations are read from it. A new section is an entry of `SECTIONS`.
+The keys of `[search]` are the parameters of `GSRRegressor` that have no better place, and the
+hyper-parameters of the paper; types and defaults are read from it, `SEARCH` explains them. A new
+section is an entry of `SECTIONS`.
 """
 
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +22,18 @@ class Kind(Protocol):
 
     def holds(self, value: object) -> bool:
         """Whether the value is such."""
+
+
+@dataclass(frozen=True)
+class Flag:
+    """Yes or no, in the words of TOML."""
+
+    def holds(self, value: object) -> bool:
+        """Whether the value is one of the two."""
+        return isinstance(value, bool)
+
+    def __str__(self) -> str:
+        return "true or false"
 
 
 @dataclass(frozen=True)
@@ -83,18 +95,6 @@ class AnyOf:
 
 
 @dataclass(frozen=True)
-class Anything:
-    """Whatever the estimator takes; it looks at it itself."""
-
-    def holds(self, value: object) -> bool:
-        """Whether there is a value."""
-        return value is not None
-
-    def __str__(self) -> str:
-        return "a value"
-
-
-@dataclass(frozen=True)
 class Key:
     """A key of a section.
 
@@ -103,13 +103,15 @@ class Key:
     kind : Kind
         What the value may be.
     help : str
-        One line.
+        One line; that of its group for a hyper-parameter of the paper.
     default : object
         The value if the file has none; None means that it depends, which `help` explains.
     example : object
         Shown in the example file where there is no default.
     parameter : str, optional
         The parameter of `GSRRegressor` that it sets.
+    detail : str
+        One line about the key itself, where `help` is about its group.
     """
 
     kind: Kind
@@ -117,6 +119,7 @@ class Key:
     default: Any = None
     example: Any = None
     parameter: str | None = None
+    detail: str = ""
 
     @property
     def shown(self) -> Any:
@@ -130,7 +133,7 @@ class Key:
         return "..."
 
 
-FLAG = options.Choice((True, False))
+FLAG = Flag()
 COLUMN = AnyOf((Text(), options.Range(int, 1)))
 COLUMNS = Texts("columns, by name or by number from 1", numbers=True)
 LIBRARY = AnyOf((Text(), Texts("transformations")))
@@ -142,7 +145,12 @@ DATA = {
         "the table: CSV, TSV, NPY, NPZ or Parquet, gzip or not; relative to this file",
         example="data.csv",
     ),
-    "target": Key(COLUMN, "the column to explain, by name or number; default: the last", None, "y"),
+    "target": Key(
+        AnyOf((COLUMN, COLUMNS)),
+        "the column to explain, by name or number, or a list of several; default: the last",
+        None,
+        "y",
+    ),
     "features": Key(
         COLUMNS, "columns that may enter the law; default: all others", None, ["x1", "x2"]
     ),
@@ -240,7 +248,66 @@ EXAMPLES: dict[str, Any] = {
     "max_complexity": 40,
     "validation_fraction": 0.2,
 }
+SHAPES = AnyOf((Text(), Texts("shapes")))
+#: Parameters whose annotation says too little about what a file may hold.
+KINDS: dict[str, Kind] = {
+    "required_terms": Texts("terms"),
+    "start": AnyOf((Text(), Texts("formulas"))),
+    "constraints": TableOf(SHAPES),
+    "criterion": Text(),
+}
 OF_THE_PAPER = "hyper-parameters of the paper"
+#: What the keys of `[search]` mean, one line each.
+SEARCH = {
+    "preset": "what keys that are not set here take their values from",
+    "transform_target": "look for g(y) = f(x); false: for y = f(x) only (the paper's s-GSR)",
+    "constants_with_units": "whether fitted constants may carry units",
+    "required_terms": "terms of f(x) that every law must have; default: none",
+    "start": "a known formula, or several, to start from; default: none",
+    "max_terms": "terms of a law at most, beside the constant; default: no limit",
+    "max_complexity": "nodes of a law at most; default: no limit",
+    "constraints": "shapes that laws must have between the rows: increasing, decreasing, convex or "
+    "concave in a feature; a positive, negative, nonnegative or nonpositive target; default: none",
+    "division": "laws may have reciprocals and quotients",
+    "differences": "laws may have minus signs in sums inside functions",
+    "one": "laws may have the number 1 inside functions, as in ln(1 + x)",
+    "constants": "laws may have fitted constants inside functions, as in sin(2.5 x)",
+    "depth": "transformations inside transformations at most; 1 is the paper's",
+    "guided": "candidates are chosen by what they explain of the data; false: by chance only",
+    "max_generations": "generations at most; default: no limit",
+    "max_rows": "rows that the search looks at; laws are confirmed and fitted on all",
+    "criterion": "which law is chosen if none is exact: mdl, bic, aicc, held_out, rmse, or such as "
+    "simplest within 0.1",
+    "poles": "laws that are undefined somewhere between the rows are avoided, forbidden or allowed",
+    "validation_fraction": "part of the rows to hold out of search and fit; default: none",
+    "n_phi": "basis functions of f(x) in an individual",
+    "n_psi": "basis functions of g(y) in an individual",
+    "min_factors": "transformations multiplied in a basis function of f(x), at least",
+    "max_factors": "transformations multiplied in a basis function of f(x), at most",
+    "n_target_factors": "transformations multiplied in a basis function of g(y)",
+    "min_multiplicity": "variables in an argument, at least",
+    "max_multiplicity": "variables in an argument, at most",
+    "population_size": "individuals of a generation",
+    "n_survivors": "individuals that go on to the next generation",
+    "p_crossover": "part of the new individuals that is made by crossover",
+    "p_mutation": "part of the new individuals that is made by mutation",
+    "n_mutated": "basis functions that a mutation changes",
+    "sublibraries": "take turns with the polynomial and the trigonometric part of the library",
+    "cycle_full": "generations in a row with the whole library",
+    "cycle_polynomial": "generations in a row with its polynomial part",
+    "cycle_trigonometric": "generations in a row with its trigonometric part",
+    "late_after": "generations after which turns are longer",
+    "late_stage": "generations in a row with one part from then on",
+    "target_stage": "generations in a row with one part of the target's library",
+    "epsilon": "error (RMSE) below which the search ends",
+    "relax_factor": "factor by which epsilon grows",
+    "relax_interval": "generations after which it grows; 0: never",
+    "lam": "weight of the lasso's penalty",
+    "rho": "step of ADMM",
+    "delta": "change of the coefficients below which ADMM ends",
+    "max_iterations": "iterations of ADMM at most",
+    "solver": "well_posed, or printed: Algorithm 1 of the paper to the letter",
+}
 
 
 def parameters() -> dict[str, inspect.Parameter]:
@@ -253,15 +320,17 @@ def parameters() -> dict[str, inspect.Parameter]:
 def _search() -> dict[str, Key]:
     """Return the estimator's other parameters, and the hyper-parameters."""
     placed = {key.parameter for keys in (DATA, LIBRARIES, RUN, LOG) for key in keys.values()}
-    told, preset = _explained(GSRRegressor.__doc__ or ""), _preset_values()
+    preset = _preset_values()
     keys: dict[str, Key] = {}
     for name, parameter in parameters().items():
         if name not in placed and name not in NOT_IN_FILES:
             kind = _kind(name, str(parameter.annotation))
             shown = EXAMPLES.get(name, preset.get(name))
-            keys[name] = Key(kind, told[name], parameter.default, shown, parameter=name)
+            keys[name] = Key(kind, SEARCH[name], parameter.default, shown, parameter=name)
     for name in options.HYPERPARAMETERS:
-        keys[name] = Key(_kind(name), OF_THE_PAPER, None, preset[name], parameter=name)
+        keys[name] = Key(
+            _kind(name), OF_THE_PAPER, None, preset[name], parameter=name, detail=SEARCH[name]
+        )
     return keys
 
 
@@ -279,32 +348,18 @@ def _kind(name: str, annotation: str = "") -> Kind:
         **validation.PARAMETERS,
     }
     if name in known:
-        return known[name]
+        return FLAG if known[name] == options.Choice((True, False)) else known[name]
     if name in CHOICES:
         return options.Choice(CHOICES[name])
+    if name in KINDS:
+        return KINDS[name]
     simple: dict[str, Kind] = {
         "bool": FLAG,
         "int": options.Range(int, 0),
         "float": options.Range(float, 0.0),
         "str": Text(),
-        "Criterion": Text(),
     }
-    return simple.get(annotation.removesuffix(" | None"), Anything())
-
-
-def _explained(docstring: str) -> dict[str, str]:
-    """Return the first sentence on each parameter of a numpydoc docstring."""
-    text = inspect.cleandoc(docstring)
-    found = re.search(r"^Parameters\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", text, re.S | re.M)
-    told: dict[str, str] = {}
-    for entry in re.split(r"\n(?=\w)", found[1]) if found else ():
-        head, _, body = entry.partition("\n")
-        sentence = " ".join(body.split()).replace("``", "")
-        sentence = re.sub(r"^\*\*[^*]+\*\* ", "", sentence)
-        sentence = re.split(r"(?<=[a-z0-9)\"'])\. ", sentence)[0].rstrip(".")
-        for name in head.partition(" : ")[0].split(","):
-            told[name.strip()] = sentence
-    return told
+    return simple[annotation.removesuffix(" | None")]
 
 
 #: Sections in the order of a file; each returns its keys.
