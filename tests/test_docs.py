@@ -180,7 +180,7 @@ def test_mapping_has_all_remarks():
 def test_constants_have_the_values_of_the_code(row):
     (name,), value, (path,) = quoted(row[0]), row[1], quoted(row[2])
     text = (ROOT / path).read_text(encoding="utf-8")
-    found = re.search(rf"constexpr \w+ {name} = ([^;]+);", text)
+    found = re.search(rf"constexpr [\w:]+ {name} = ([^;]+);", text)
     assert found, f"{name} is not in {path}"
     assert float(found[1]) == float(value)
 
