@@ -104,7 +104,7 @@ def test_the_estimator_gets_the_problem_s_settings(fake: type[Fake]) -> None:
         "n_jobs": 1,
         "library": problem.library,
         "target_library": problem.target_library,
-        "n_psi": 2,
+        "hyperparameters": {"n_psi": 2},
         "verbose": 0,
     }
 

@@ -212,6 +212,24 @@ def test_wrong_usage_is_told(
     assert message in capsys.readouterr().err
 
 
+def test_config_is_printed_or_written_but_replaces_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from gsr.runs import config
+
+    assert main(["config"]) == 0
+    printed = capsys.readouterr().out
+    assert printed == config.default_toml()
+    path = tmp_path / "run.toml"
+    path.write_text("mine")
+    assert main(["config", "-o", str(path)]) == 2
+    assert "exists; choose another name, or use --overwrite" in capsys.readouterr().err
+    assert path.read_text() == "mine"
+    assert main(["config", "-o", str(path), "--overwrite"]) == 0
+    assert path.read_text() == printed
+    assert config.read(path).get("data", "target") == "y"
+
+
 def test_info(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info"]) == 0
     shown = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())

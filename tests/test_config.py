@@ -14,7 +14,7 @@ from gsr.estimator import GSRRegressor
 from gsr.exceptions import GSRError
 from gsr.runs import config
 from gsr.runs.config import Config, default_toml, parse, toml_value
-from gsr.runs.settings import NOT_IN_FILES, schema
+from gsr.runs.settings import NOT_IN_FILES, SEARCH, schema
 
 FILE = """\
 [data]
@@ -46,6 +46,16 @@ def test_every_parameter_of_the_estimator_has_a_place() -> None:
     placed = {key.parameter for keys in schema().values() for key in keys.values()}
     parameters = set(inspect.signature(GSRRegressor.__init__).parameters)
     assert parameters - placed - set(NOT_IN_FILES) == {"self"}
+
+
+def test_every_key_has_a_line_of_its_own_in_words_of_toml() -> None:
+    for section, keys in schema().items():
+        lines = [key.detail or key.help for key in keys.values()]
+        assert len(set(lines)) == len(lines), section
+        assert all(line and "\n" not in line and len(line) <= 200 for line in lines)
+        for line in (*lines, *(str(key.kind) for key in keys.values())):
+            assert not re.search(r"\b(True|False|None)\b|\*\*|``", line), line
+    assert set(SEARCH) == set(schema()["search"])
 
 
 def test_defaults_are_those_of_the_estimator() -> None:
@@ -90,7 +100,7 @@ def test_all_mistakes_are_told_at_once() -> None:
         "  line 8: [search] has no key 'max_time'; it belongs below [run]",
         "  line 9: search.n_phi must be a whole number from 1 to 200, got 0",
         "  line 10: [search] has no key 'run'; there are " + ", ".join(schema()["search"]),
-        "  line 12: run.n_jobs must be a whole number of at least -1024, got True",
+        "  line 12: run.n_jobs must be a whole number of at least -1024, got true",
         "  --set: run.seed must be a whole number of at least 0, got -1",
         "  --set: must be section.key=value, got 'nonsense'",
         "  --set: [log] has no key 'levl'; did you mean 'level'?",

@@ -39,6 +39,21 @@ def test_a_missing_package_is_broken_and_an_extra_is_not(
     assert "pip install scipy" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("version", "named"),
+    [
+        ("12.2.0", "GCC 12.2.0"),
+        ("4.8.5 20150623 (Red Hat 4.8.5-44)", "GCC 4.8.5 20150623 (Red Hat 4.8.5-44)"),
+        ("Clang 17.0.6", "Clang 17.0.6"),
+        ("4.2.1 Compatible Apple LLVM 9.0", "4.2.1 Compatible Apple LLVM 9.0"),
+    ],
+)
+def test_the_compiler_has_a_name(version: str, named: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    info = {**gsr.core_info(), "compiler": version}
+    monkeypatch.setattr("gsr.info.core_info", lambda: info)
+    assert finding("gsr").found == f"{gsr.__version__}, built with {named}"
+
+
 def test_a_core_that_does_not_load_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> None:
         raise ImportError("no such symbol")

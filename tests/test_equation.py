@@ -6,7 +6,7 @@ import pytest
 import sympy
 
 from gsr import _core
-from gsr.encoding import encode, encode_target
+from gsr.encoding import encode, encode_target, latex
 from gsr.equation import Equation
 from gsr.exceptions import PredictionWarning
 from gsr.library import PRESETS, TABLE_2, Library, Transformation
@@ -250,6 +250,28 @@ def test_latex():
         r"\ln{\left(y \right)} = 0.5 \, \ln{\left(x_{1} \right)} + 1 \cdot 10^{-7} \, 2 x_{1}"
     )
     assert found._repr_latex_() == f"$\\displaystyle {found.latex()}$"
+
+
+@pytest.mark.parametrize(
+    ("expression", "shown"),
+    [
+        ("1/T", r"-\frac{5020}{T}"),
+        ("a*b/T", r"-\frac{5020 \, a b}{T}"),
+        ("(a + b)/T", r"-\frac{5020 \, \left(a + b\right)}{T}"),
+        ("1/(a + b)", r"-\frac{5020}{a + b}"),
+        ("1/sqrt(T)", r"-\frac{5020}{\sqrt{T}}"),
+        ("exp(-T)", r"-5020 \, e^{- T}"),
+        ("exp(1/T)", r"-5020 \, e^{\frac{1}{T}}"),
+        ("-1/T", r"-5020 \, \left(- \frac{1}{T}\right)"),
+        ("0.25/T", r"-5020 \, \frac{0.25}{T}"),
+    ],
+)
+def test_a_coefficient_goes_into_its_fraction(expression, shown):
+    assert latex.side([(-5020.0, sympy.sympify(expression))]) == shown
+
+
+def test_what_nothing_multiplies_is_as_it_was():
+    assert latex.side([(1.0, sympy.sympify("a/T")), (-2.0, sympy.Integer(1))]) == r"\frac{a}{T} - 2"
 
 
 # ---- closed forms ----------------------------------------------------------------------------

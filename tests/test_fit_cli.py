@@ -112,7 +112,7 @@ def test_options_reach_the_estimator(fit: Any, data: Path, monkeypatch: pytest.M
         "units": {"a": "m", "y": "m/s"}, "allow": {"a": ["sin"], "y": ["ln", "exp"]},
         "forbid": {"a": ["cos"]}, "max_evals": 100, "max_terms": 3, "transform_target": False,
         "validation_fraction": 0.2, "verbose": True, "random_state": 0,
-        "hyperparameters": {"n_phi": 9}, "rows": 15, "names": (("a",), "y"),
+        "hyperparameters": {"n_phi": 9}, "rows": 15, "names": (("a",), ("y",)),
     }  # fmt: skip
     assert {name: seen[name] for name in expected} == expected
     np.testing.assert_array_equal(seen["weights"], X[:, 1])
@@ -133,6 +133,23 @@ def test_missing_rows_can_be_left_out(fit: Any, data: Path) -> None:
     told = fit("--target", "y", "--missing", "drop")
     assert told.out.startswith("y = 2 a b\n")
     assert "1 of 16 rows miss a value, in 'b', and are left out" in told.err
+
+
+def test_rows_without_weight_or_held_out_are_not_counted(fit: Any, data: Path) -> None:
+    lines = data.read_text().splitlines()
+    lines = [f"{line},{'w' if k == 0 else int(k > 3)}" for k, line in enumerate(lines)]
+    data.write_text("\n".join(lines))
+    options = ("--target", "y", "--weights", "w")
+    assert " on 12 rows\n" in fit(*options).out
+    held = json.loads(fit("--target", "y", "--validation", "0.2", "--drop", "name,w", "--json").out)
+    assert (held["rows"], held["rows_used"]) == (15, 12)
+
+
+def test_limits_are_called_limits(fit: Any, data: Path) -> None:
+    noisy = Y + np.random.default_rng(1).normal(0, 0.1, len(Y))
+    rows = ["name,a,b,y", *(f"r,{a},{b},{y}" for a, b, y in np.c_[X, noisy].tolist())]
+    data.write_text("\n".join(rows))
+    assert "until the limit of candidates was reached" in fit("--max-evals", "50").out
 
 
 def test_a_run_can_be_repeated_from_its_folder(fit: Any, data: Path) -> None:
@@ -160,6 +177,103 @@ def test_sections_of_cluster_runs_are_noted(
     told = fit("--target", "y", "--config", str(config))
     settings.schema.cache_clear()
     assert "the section [islands] is for cluster runs" in told.err
+
+
+# ---- several targets -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Path:
+    """A table with two targets."""
+    path = tmp_path / "two.csv"
+    rows = np.c_[X, Y, X[:, 0] - X[:, 1]]
+    np.savetxt(path, rows, "%.17g", ",", header="a,b,y,z", comments="")
+    return path
+
+
+def test_each_of_several_targets_gets_its_law(
+    two: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, again = two.with_name("run"), two.with_name("again")
+    options = ["--target", "z,y", "--seed", "0", "-q", "--units", "a=m,b=m,y=m^2,z=m"]
+    assert main(["fit", str(two), *options, "-o", str(folder)]) == 0
+    assert capsys.readouterr().out == "z = a - b\ny = 2 a b\n"
+    result = json.loads((folder / "result.json").read_text())
+    assert [each["equation"] for each in result["targets"]] == ["z = a - b", "y = 2 a b"]
+    assert (result["status"], result["features"]) == ("exact", ["a", "b"])
+    with (folder / "equations.csv").open(newline="") as stream:
+        picked = [(row["target"], row["equation"]) for row in csv.DictReader(stream)]
+    assert {("z", "z = a - b"), ("y", "y = 2 a b")} <= set(picked)
+    assert (folder / "sample.csv").read_text().startswith("a,b,z,y\n")
+    assert main(["report", str(folder), "-o", str(two.with_name("r.html"))]) == 0
+    assert "Laws for z and y" in two.with_name("r.html").read_text()
+    assert main(["fit", "--config", str(folder / "config.toml"), "-o", str(again), "-q"]) == 0
+    first, second = ((f / "equations.csv").read_text() for f in (folder, again))
+    assert first == second
+
+
+def test_models_of_several_targets_are_used(two: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = str(two.with_name("model.json"))
+    assert main(["fit", str(two), "--target", "y,z", "--seed", "0", "--save", model]) == 0
+    told = capsys.readouterr().out
+    assert told.count("on 15 rows") == 2 and told.startswith("y = 2 a b\n")
+    assert main(["predict", model, str(two)]) == 0
+    found = predictions(capsys.readouterr().out)
+    np.testing.assert_allclose([list(row.values()) for row in found], np.c_[Y, X[:, 0] - X[:, 1]])
+    assert main(["predict", model, str(two), "--target", "z", "--index", "0"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "z"
+    assert main(["predict", model, str(two), "--index", "0"]) == 2
+    assert main(["show", model, "--target", "z"]) == 0
+    assert "y" not in capsys.readouterr().out.splitlines()[0]
+    assert main(["export", model]) == 2
+    assert "choose a --target of y, z" in capsys.readouterr().err
+    assert main(["export", model, "--target", "z"]) == 0
+    assert main(["export", model, "--target", "w"]) == 2
+    assert "--target must be among 'y', 'z', got 'w'" in capsys.readouterr().err
+
+
+def test_an_interruption_keeps_the_targets_before_it(
+    two: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conclude = GSRRegressor._conclude
+
+    def interrupted(self: GSRRegressor, *arguments: Any) -> None:
+        self.status_ = "interrupted" if self._target_name == "z" else self.status_
+        conclude(self, *arguments)
+
+    monkeypatch.setattr(GSRRegressor, "_conclude", interrupted)
+    folder = two.with_name("run")
+    assert main(["fit", str(two), "--target", "y,z,b", "--seed", "0", "-o", str(folder)]) == 130
+    assert "no law was looked for that explains 'b'" in capsys.readouterr().err
+    assert list(gsr.load(folder / "model.json").models_) == ["y", "z"]
+    assert (folder / "sample.csv").read_text().startswith("a,y,z\n")
+
+
+@pytest.mark.parametrize(
+    ("targets", "message"),
+    [
+        ("y,y", "a target is there twice: 'y', 'y'"),
+        ("a,b,y,z", "no feature beside the target 'a', 'b', 'y', 'z'"),
+        ("y,c", "the target c is constant"),
+    ],
+)
+def test_wrong_targets_are_told_before_the_search(
+    targets: str,
+    message: str,
+    two: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if "c" in targets:
+        head, *lines = two.read_text().splitlines()
+        two.write_text("\n".join([f"{head},c", *(f"{line},1" for line in lines)]))
+
+    def search(*_: Any) -> None:
+        raise AssertionError("the search was started")
+
+    monkeypatch.setattr("gsr.search.run", search)
+    assert main(["fit", str(two), "--target", targets]) == 2
+    assert message in capsys.readouterr().err
 
 
 # ---- what was found --------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 
 from gsr import GSRError, GSRRegressor, plotting
 from gsr.plotting.drawing import PICK, log_heights
-from gsr.plotting.pictures import MOST_POINTS
+from gsr.plotting.pictures import MOST_POINTS, _brief
 
 pytest.importorskip("matplotlib")
 
@@ -108,6 +108,20 @@ def test_labels_of_the_front_cover_nothing(name, request):
     assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
     places = ax.transData.transform(np.column_stack(ax.lines[1].get_data()))
     assert not any(box.contains(x, y) for box in boxes for x, y in places)
+
+
+@pytest.mark.parametrize(
+    ("law", "label"),
+    [
+        ("y = 0.523456 x1 + 1.00358", "y = 0.5235 x1 + 1.004"),
+        ("y = 1.00358 x1 - 81.0637", "y = 1.004 x1 - 81.06"),
+        ("y = 1.47115e-8 x1^4 + 0.5", "y = 1.471e-8 x1^4 + 0.5"),
+        ("y = 1.00004 x1 + 123456.7", "y = 1.000 x1 + 1.235e5"),
+        ("`a 1.23456` = 2 x1.5", "`a 1.23456` = 2 x1.5"),
+    ],
+)
+def test_coefficients_and_constants_have_the_same_digits(law, label):
+    assert _brief(law) == label
 
 
 def test_exact_laws_stand_below_the_others_and_say_so(exact):

@@ -88,15 +88,37 @@ void bind_constraints(py::module_& m) {
       .def(
           "require",
           [](Constraints& c, const NumberMatrix& matrix, const Table& table, int n_features) {
-            c.required.push_back(from_matrix(matrix, table, n_features));
+            c.required.push_back(canonical_up_to_factor(from_matrix(matrix, table, n_features),
+                                                        table, kMaxVariables));
           },
           py::arg("matrix"), py::arg("table"), py::arg("n_features"))
+      .def(
+          "forbid_target",
+          [](Constraints& c, std::vector<bool> codes, bool division, bool squares, bool cubes) {
+            c.forbidden_target = {{std::move(codes), division, squares, cubes}};
+          },
+          py::arg("codes"), py::arg("division"), py::arg("squares"), py::arg("cubes"))
       .def(
           "admits",
           [](const Constraints& c, const NumberMatrix& matrix, const Table& table, int n_features) {
             return c.admits(from_matrix(matrix, table, n_features), table);
           },
-          py::arg("matrix"), py::arg("table"), py::arg("n_features"));
+          py::arg("matrix"), py::arg("table"), py::arg("n_features"))
+      .def(
+          "admits_law",
+          [](const Constraints& c, const std::vector<NumberMatrix>& psi,
+             const std::vector<NumberMatrix>& phi, int complexity, const Table& table,
+             const Table& target_table, int n_features) {
+            Law law;
+            for (const Basis& b : bases_from(psi, target_table, 1))
+              law.psi.push_back(canonical_up_to_factor(b, target_table, 1));
+            for (const Basis& b : bases_from(phi, table, n_features))
+              law.phi.push_back(canonical_up_to_factor(b, table, kMaxVariables));
+            law.complexity = complexity;
+            return c.admits_law(law, table, target_table);
+          },
+          py::arg("psi"), py::arg("phi"), py::arg("complexity"), py::arg("table"),
+          py::arg("target_table"), py::arg("n_features"));
 }
 
 py::list matrices(const std::vector<Basis>& bases, NumberMatrix (*convert)(const Basis&)) {

@@ -89,24 +89,71 @@ void collect_features(const Basis& basis, int i, std::set<int>& out) {
   }
 }
 
-// Powers that a product writes without a transformation: x x is a square, 1/x a division.
-bool admits_powers(const Row& row, const std::vector<Forbidden>& forbidden) {
-  if (row.argument != ArgumentType::product) return true;
-  std::map<int, int> powers;
-  for (const std::int16_t v : row.variables)
-    if (v != 0 && std::abs(v) < kOne) powers[std::abs(v)] += v > 0 ? 1 : -1;
+using Powers = std::map<int, double>;
+
+// Powers of the features in row i raised to a power. In a sum each feature counts as if it stood
+// alone: (x + 1)(x + 2) is a square of x, too.
+void collect_powers(const Basis& basis, const Table& table, int i, double power, Powers& out);
+
+void collect_operands(const Basis& basis, const Table& table, int i, double power, Powers& out) {
+  const Row& row = basis.rows[static_cast<std::size_t>(i)];
+  const bool product = row.argument == ArgumentType::product;
+  Powers largest;
+  for (const std::int16_t v : row.variables) {
+    const int operand = std::abs(v);
+    if (operand == 0 || operand == kOne) continue;
+    Powers& into = product ? out : largest;
+    Powers found;
+    const double here = product && v < 0 ? -power : power;
+    if (operand > kOne) {
+      collect_powers(basis, table, operand - kOne - 1, here, found);
+    } else {
+      found[operand] = here;
+    }
+    for (const auto& [feature, p] : found) {
+      double& sofar = into[feature];
+      sofar = product ? sofar + p : std::abs(p) > std::abs(sofar) ? p : sofar;
+    }
+  }
+  for (const auto& [feature, p] : largest) out[feature] += p;
+}
+
+void collect_powers(const Basis& basis, const Table& table, int i, double power, Powers& out) {
+  const Row& row = basis.rows[static_cast<std::size_t>(i)];
+  const double q = table[row.code()].power;
+  if (q != 0.0) collect_operands(basis, table, i, row.reciprocal() ? -q * power : q * power, out);
+}
+
+bool admits_powers(const Powers& powers, const std::vector<Forbidden>& forbidden) {
   return std::all_of(powers.begin(), powers.end(), [&](const auto& entry) {
     const Forbidden& rule = forbidden[static_cast<std::size_t>(entry.first - 1)];
-    const int size = std::abs(entry.second);
-    return !(entry.second < 0 && rule.division) && !(size == 2 && rule.squares) &&
-           !(size > 2 && rule.cubes);
+    const double size = std::abs(entry.second);
+    const bool whole = std::abs(size - std::round(size)) < kSame;
+    const auto n = static_cast<int>(std::lround(size));
+    return !(entry.second < -kSame && rule.division) &&
+           !(whole && n >= 2 && n % 2 == 0 && rule.squares) &&
+           !(whole && n >= 3 && n % 2 == 1 && rule.cubes);
   });
 }
 
-bool admits_transformations(const Basis& basis, const std::vector<Forbidden>& forbidden) {
+// Powers in the product as a whole, and inside every argument.
+bool admits_all_powers(const Basis& basis, const Table& table,
+                       const std::vector<Forbidden>& forbidden) {
+  Powers whole;
+  for (int i = 0; i < basis.size; ++i) {
+    if (!basis.is_inner(i)) collect_powers(basis, table, i, 1.0, whole);
+    Powers inside;
+    collect_operands(basis, table, i, 1.0, inside);
+    if (!admits_powers(inside, forbidden)) return false;
+  }
+  return admits_powers(whole, forbidden);
+}
+
+bool admits_transformations(const Basis& basis, const Table& table,
+                            const std::vector<Forbidden>& forbidden) {
+  if (!admits_all_powers(basis, table, forbidden)) return false;
   for (int i = 0; i < basis.size; ++i) {
     const Row& row = basis.rows[static_cast<std::size_t>(i)];
-    if (!admits_powers(row, forbidden)) return false;
     std::set<int> features;
     collect_features(basis, i, features);
     for (const int f : features) {
@@ -150,12 +197,37 @@ std::optional<Dimension> Constraints::target_dimension(const Basis& psi, const T
 }
 
 bool Constraints::admits(const Basis& phi, const Table& table) const {
-  if (!forbidden.empty() && !admits_transformations(phi, forbidden)) return false;
+  if (!forbidden.empty() && !admits_transformations(phi, table, forbidden)) return false;
   return !units || dimension(phi, table).has_value();
 }
 
 bool Constraints::admits_target(const Basis& psi, const Table& table) const {
+  if (!forbidden_target.empty() && !admits_transformations(psi, table, forbidden_target))
+    return false;
   return !units || target_dimension(psi, table).has_value();
+}
+
+bool Constraints::admits_law(const Law& law, const Table& table, const Table& target_table) const {
+  int n_terms = 0;
+  for (const Basis& phi : law.phi) {
+    if (!admits(phi, table)) return false;
+    n_terms += is_constant(phi, table) ? 0 : 1;
+  }
+  for (const Basis& psi : law.psi)
+    if (!admits_target(psi, target_table)) return false;
+  const auto has = [&](const Basis& wanted) {
+    return std::find(law.phi.begin(), law.phi.end(), wanted) != law.phi.end();
+  };
+  if (!std::all_of(required.begin(), required.end(), has) || !admits_size(law, n_terms))
+    return false;
+  if (!restricts_units() || law.psi.empty()) return true;
+  const Dimension wanted = *target_dimension(law.psi[0], target_table);
+  return std::all_of(law.psi.begin(), law.psi.end(),
+                     [&](const Basis& psi) {
+                       return target_dimension(psi, target_table)->matches(wanted);
+                     }) &&
+         std::all_of(law.phi.begin(), law.phi.end(),
+                     [&](const Basis& phi) { return dimension(phi, table)->matches(wanted); });
 }
 
 bool Constraints::admits_size(const Law& law, int n_terms) const {

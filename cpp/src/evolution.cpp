@@ -60,6 +60,10 @@ Problem validated(Problem problem) {
   const auto d = static_cast<std::size_t>(problem.x.n_features());
   const Constraints& known = problem.constraints;
   require(known.forbidden.empty() || known.forbidden.size() == d, "one rule for each feature");
+  for (const Forbidden& rule : known.forbidden)
+    require(
+        rule.codes.empty() || rule.codes.size() == static_cast<std::size_t>(problem.table.size()),
+        "one flag for each transformation");
   require(!known.units || known.units->features.size() == d, "one unit for each feature");
   require(static_cast<int>(known.required.size()) <= s.n_phi, "more required terms than n_phi");
   return problem;
@@ -115,17 +119,21 @@ void Evolution::extend(int generations, long evaluations) {
 }
 
 bool Evolution::start_from(const std::vector<Basis>& psi, std::vector<Basis> phi) {
+  phi.erase(std::remove_if(phi.begin(), phi.end(),
+                           [&](const Basis& b) { return is_constant(b, problem_->table); }),
+            phi.end());
   Refiner refiner(problem_->x, problem_->table, problem_->row_weights);
   Buffer target(static_cast<std::size_t>(problem_->y.features.stride()), 0.0);
   if (psi.size() == 1 && Evaluator(problem_->y, problem_->target_table, std::size_t{1} << 20)
                              .evaluate(psi[0], target.data()))
     refiner.improve(target.data(), phi, kStartSteps);
-  IndividualSolver solver(*problem_, std::size_t{1} << 24, static_cast<int>(phi.size()) + 1,
+  const std::size_t n_phi = phi.size() + problem_->constraints.required.size() + 1;
+  IndividualSolver solver(*problem_, std::size_t{1} << 24, static_cast<int>(n_phi),
                           static_cast<int>(psi.size()));
   bool complete = true;
   for (const Basis& basis : psi) complete = solver.psi().add(basis) && complete;
   for (const Basis& basis : phi)
-    if (!is_constant(basis, problem_->table)) complete = solver.phi().add(basis) && complete;
+    complete = (solver.phi().holds(basis) || solver.phi().add(basis)) && complete;
   Individual individual;
   individual.fitness = solver.solve(std::numeric_limits<double>::infinity(), kAnyBits, true);
   ++evaluations_;

@@ -86,6 +86,11 @@ bool BasisSet::fix(const Basis& basis) {
   return true;
 }
 
+bool BasisSet::holds(const Basis& raw) const {
+  const Basis basis = canonical_up_to_factor(raw, table_, n_v_);
+  return std::find(bases_.begin(), bases_.begin() + size_, basis) != bases_.begin() + size_;
+}
+
 bool BasisSet::is_duplicate(double print) const {
   for (std::size_t j = 0; j < static_cast<std::size_t>(size_); ++j)
     if (std::abs(prints_[j] - print) <= 1e-12) return true;
@@ -130,7 +135,7 @@ double IndividualSolver::solve(double bound, double bits_limit, bool chosen) {
 
   const bool weighted = weighted_ && psi_.size() == 1;
   reduce(weighted ? scale_.weights(psi_.basis(0)) : problem_.row_weights);
-  if (reduced_.n_targets() == 0) return std::numeric_limits<double>::infinity();
+  if (reduced_.n_targets() == 0 || !has_required()) return std::numeric_limits<double>::infinity();
   take_all_columns();
   if (subset_.empty()) return std::numeric_limits<double>::infinity();
   fit_.solve(reduced_, subset_);
@@ -177,7 +182,7 @@ Law IndividualSolver::fitted_law() {
 }
 
 void IndividualSolver::collect(const Archive& archive, std::vector<Law>& laws) {
-  if (has_law_ && admits_subset(law_) && archive.would_take(law_)) laws.push_back(law_);
+  if (has_law_ && archive.would_take(law_) && admits(law_)) laws.push_back(law_);
   const bool printed = problem_.settings.solver == SolverKind::printed;
   if (!printed && !(has_law_ && law_.exact)) collect_path(archive, laws);
 }
@@ -245,6 +250,17 @@ void IndividualSolver::drop_inadmissible() {
   for (Index j = 1; j < reduced_.n_columns() && reduced_.member(j) < phi_.n_fixed(); ++j)
     if (std::find(subset_.begin(), subset_.end(), j) == subset_.end()) subset_.push_back(j);
   if (phi_.n_fixed() > 0) std::sort(subset_.begin(), subset_.end());
+}
+
+bool IndividualSolver::has_required() const {
+  int n = 0;
+  for (Index j = 0; j < reduced_.n_columns(); ++j)
+    n += reduced_.member(j) >= 0 && reduced_.member(j) < phi_.n_fixed() ? 1 : 0;
+  return n == phi_.n_fixed();
+}
+
+bool IndividualSolver::admits(const Law& law) const {
+  return problem_.constraints.admits_law(law, problem_.table, problem_.target_table);
 }
 
 bool IndividualSolver::removable(std::size_t position) const {
@@ -322,7 +338,7 @@ void IndividualSolver::collect_path(const Archive& archive, std::vector<Law>& la
     Law law = score_subset();
     if (admits_subset(law) && archive.would_take(law)) {
       add_terms(law);
-      laws.push_back(std::move(law));
+      if (admits(law)) laws.push_back(std::move(law));
     }
     if (!can_shrink()) return;
     remove_from_subset(cheapest_to_remove());

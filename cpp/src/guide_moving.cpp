@@ -198,7 +198,7 @@ void Guide::propose_refined(const Basis& psi, const std::vector<std::vector<Basi
   const Buffer all = values_of(psi, problem_.y, problem_.target_table);
   if (few.empty() || all.empty()) return;
   std::vector<std::pair<double, std::vector<Basis>>> refined;
-  Refiner on_few(x_, problem_.table);
+  Refiner on_few(x_, problem_.table, row_weights_);
   for (std::vector<Basis> bases : sets) {
     const double left = on_few.improve(few.data(), bases, kSteps);
     if (left < kHopeless) refined.emplace_back(left, std::move(bases));

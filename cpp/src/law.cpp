@@ -93,9 +93,13 @@ TargetScale::Info TargetScale::make_info(const Basis& psi) const {
   int factors = 0;
   for (int i = 0; i < psi.size; ++i) factors += psi.is_inner(i) ? 0 : 1;
   if (factors == 1) info.chain = chain_of(psi, 0);
-  Buffer term(n);
-  for (std::size_t i = 0; i < n; ++i) term[i] = info.derivative[i] * y[i];
-  info.rounding_norm = norm(info.values) + norm(term);
+  Buffer value(n), term(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double root = row_weights_.empty() ? 1.0 : row_weights_[i];
+    value[i] = root * info.values[i];
+    term[i] = root * info.derivative[i] * y[i];
+  }
+  info.rounding_norm = norm(value) + norm(term);
   return info;
 }
 

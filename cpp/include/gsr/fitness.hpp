@@ -54,6 +54,7 @@ class BasisSet {
   // The set holds this basis function from now on; false if it cannot.
   bool fix(const Basis& basis);
   int n_fixed() const { return n_fixed_; }
+  bool holds(const Basis& basis) const;
 
   int size() const { return size_; }
   int capacity() const { return capacity_; }
@@ -114,6 +115,8 @@ class IndividualSolver {
   bool removable(std::size_t position) const;
   bool can_shrink() const;
   bool admits_subset(const Law& law) const;
+  bool admits(const Law& law) const;
+  bool has_required() const;
   void fix_required();
   void order_by_cost();
   void take_all_columns();

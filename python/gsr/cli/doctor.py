@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import platform
-import re
 import shutil
 import subprocess
 import sys
@@ -141,7 +140,8 @@ def _core() -> Iterator[Finding]:
 
 def _builder(version: str) -> str:
     """Return the compiler with its name; GCC is the one that tells its number alone."""
-    return f"GCC {version}" if re.fullmatch(r"\d[\d.]*( .*)?", version) else version
+    is_other = not version[:1].isdigit() or " Compatible " in version
+    return version if is_other else f"GCC {version}"
 
 
 def _packages() -> Iterator[Finding]:

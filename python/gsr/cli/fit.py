@@ -40,11 +40,12 @@ law leaves are printed; nothing is written unless -o or --save is given."""
 EPILOG = """\
 The table may be CSV, TSV or another text file (what separates fields, and whether there is a
 header, is found out), NPY, NPZ or Parquet; text and NPY may be compressed with gzip; - is standard
-input. Columns are named, or numbered from 1.
+input. Columns are named, or numbered from 1; a name with a comma in it stands in double quotes.
 
 examples:
   gsr fit planets.csv --target period --drop body
   gsr fit data.csv --features mass,speed --target energy --units 'mass=kg,speed=m/s,energy=J'
+  gsr fit data.csv --target height,weight        a law for each of them
   gsr fit data.csv --max-time 60 -o runs/first && gsr report runs/first -o first.html
   gsr fit --config run.toml --set run.max_time=600 --set 'data.target="flow rate"'
   gsr fit data.csv --json | python -c 'import json, sys; print(json.load(sys.stdin)["equation"])'
@@ -73,6 +74,11 @@ def _library(text: str) -> Any:
     return names[0] if names[0] in ("all", "table2", "table13") and len(names) == 1 else names
 
 
+def _targets(text: str) -> Any:
+    names = listed(text)
+    return names[0] if len(names) == 1 else names
+
+
 def _rule(text: str) -> tuple[str, list[str]]:
     name, equals, transformations = text.rpartition("=")
     if not equals or not name:
@@ -84,7 +90,7 @@ def _rule(text: str) -> tuple[str, list[str]]:
 Option = tuple[str, str, str, Callable[[str], Any], str]
 GROUPS: dict[str, list[Option]] = {
     "data": [
-        ("--target", "data.target", "COLUMN", str, "what to explain; default: the last column"),
+        ("--target", "data.target", "COLUMN,...", _targets, "what to explain; default: the last"),
         ("--features", "data.features", "COLUMN,...", listed, "what may enter the law"),
         ("--drop", "data.drop", "COLUMN,...", listed, "columns to leave out"),
         ("--weights", "data.weights", "COLUMN", str, "the weight of each row"),
@@ -203,16 +209,21 @@ def _fit(arguments: argparse.Namespace) -> int:
     data = load(source, config, tell)
     if folder is not None:
         folder = run_folder.prepare(folder, config.get("run", "overwrite"))
-    config = config.changed({("data", "target"): data.column})
+    columns = data.columns[0] if data.y.ndim == 1 else list(data.columns)
+    config = config.changed({("data", "target"): columns})
     with terminated_like_interrupted():
         model = _search(config, data)
-    outcome = run_folder.Outcome(model, data.X, data.y, config, config.data_path(), digest)
+    outcome = run_folder.Outcome(
+        model, data.X, data.y, config, config.data_path(), digest, data.weights
+    )
     with uninterrupted():
         failures = _write(outcome, folder, arguments.save)
     try:
         _print(outcome, arguments)
     except WritingError as error:
         failures.append(str(error))
+    for name in data.targets[len(outcome.laws) :]:
+        tell(f"no law was looked for that explains {name!r}")
     return _ending(outcome, failures, tell)
 
 
@@ -271,7 +282,7 @@ def _search(config: Config, data: FitData) -> Any:
 
     options = config.estimator_options()
     options.setdefault("verbose", sys.stderr.isatty())
-    model = NamedRegressor(**options).named(data.names, data.target)
+    model = NamedRegressor(**options).named(data.names, *data.targets)
     with warnings.catch_warnings():
         if config.get("log", "level") == "error":
             warnings.simplefilter("ignore")
@@ -312,12 +323,14 @@ def _print(outcome: Outcome, arguments: argparse.Namespace) -> None:
     if arguments.json:
         show(json.dumps(outcome.result(), indent=1, ensure_ascii=False))
         return
-    if arguments.quiet:
-        show(str(outcome.model.equation_))
-        return
-    told = shown.summary(outcome.model, len(outcome.y), outcome.config.get("run", "seed"))
-    front = shown.front(outcome.table, arguments.top)
-    show(f"{outcome.model.equation_}\n\n{front}\n\n{told}")
+    for number, laws in enumerate(outcome.laws.values()):
+        if arguments.quiet:
+            show(str(laws.model.equation_))
+            continue
+        told = shown.summary(laws.model, outcome.n_used, outcome.config.get("run", "seed"))
+        front = shown.front(laws.table, arguments.top)
+        gap = "\n" if number else ""
+        show(f"{gap}{laws.model.equation_}\n\n{front}\n\n{told}")
 
 
 def _ending(outcome: Outcome, failures: list[str], tell: Callable[[str], None]) -> int:
@@ -325,9 +338,11 @@ def _ending(outcome: Outcome, failures: list[str], tell: Callable[[str], None]) 
         complain(failure)
     if failures:
         return NOT_WRITTEN
-    if outcome.model.status_ == "interrupted":
+    everything = outcome.laws.values()
+    if any(laws.model.status_ == "interrupted" for laws in everything):
         return INTERRUPTED
-    if not outcome.chosen.uses_features:
-        tell("no law better than a constant was found; give it more time, rows or features")
-        return NO_LAW
-    return OK
+    lacking = [laws.target for laws in everything if not laws.chosen.uses_features]
+    for name in lacking:
+        which = "" if outcome.is_one else f" for {name!r}"
+        tell(f"no law better than a constant was found{which}; give it more time, rows or features")
+    return NO_LAW if lacking else OK

@@ -39,24 +39,24 @@ class FitData:
     ----------
     X : array of shape (N, d)
         Features.
-    y : array of shape (N,)
-        Target.
+    y : array of shape (N,) or (N, k)
+        Target, or a column for each of several.
     weights : array of shape (N,), optional
         Of the rows.
     names : tuple of str
         Of the features.
-    target : str
-        Name of the target.
-    column : str
-        What the target is called in the table.
+    targets : tuple of str
+        Names of the targets.
+    columns : tuple of str
+        What they are called in the table.
     """
 
     X: Array
     y: Array
     weights: Array | None
     names: tuple[str, ...]
-    target: str
-    column: str
+    targets: tuple[str, ...]
+    columns: tuple[str, ...]
 
 
 def load(source: Source, config: Config, tell: Callable[[str], None]) -> FitData:
@@ -90,24 +90,27 @@ def load(source: Source, config: Config, tell: Callable[[str], None]) -> FitData
     for note in table.notes:
         tell(note)
     if config.get("data", "target") is None:
-        tell(f"the target is the last column, {roles.target!r}; --target chooses another")
-    target = table.names.index(roles.target)
+        tell(f"the target is the last column, {roles.targets[0]!r}; --target chooses another")
+    targets = [table.names.index(name) for name in roles.targets]
     weights = None if roles.weights is None else table.names.index(roles.weights)
-    others = [c for c in range(len(table.names)) if c not in (target, weights)]
+    others = [c for c in range(len(table.names)) if c not in (*targets, weights)]
     table = _complete(table, config.get("data", "missing"), tell)
-    name = table.names[target] if table.named else "y"
     found = FitData(
         table.values[:, others],
-        np.ascontiguousarray(table.values[:, target]),
+        np.ascontiguousarray(table.values[:, targets[0] if roles.is_one else targets]),
         None if weights is None else np.ascontiguousarray(table.values[:, weights]),
         tuple(table.names[c] for c in others),
-        name,
-        table.names[target],
+        roles.targets if table.named else _numbered(len(targets)),
+        roles.targets,
     )
     if not any(config.is_set(*key) for key in NAMING):
         found = without_constants(found, table.origin, tell)
-    warn_of_copies(found, table.origin, tell)
+    warn_of_copies(found, tell)
     return found
+
+
+def _numbered(n: int) -> tuple[str, ...]:
+    return ("y",) if n == 1 else tuple(f"y{k + 1}" for k in range(n))
 
 
 class _Roles:
@@ -116,7 +119,8 @@ class _Roles:
     def __init__(self, config: Config, origin: str) -> None:
         self._data = config.section("data")
         self._origin = origin
-        self.target = ""
+        self.is_one = not isinstance(self._data["target"], list)
+        self.targets: tuple[str, ...] = ()
         self.weights: str | None = None
 
     def columns(self, names: Sequence[str]) -> list[int]:
@@ -131,26 +135,36 @@ class _Roles:
         left = [name for name in names if name not in dropped and name != self.weights]
         if not left:
             raise GSRError(f"{self._origin}: no column is left to read")
-        self.target = left[-1] if given["target"] is None else named(given["target"])
-        for role, name in (("target", self.target), ("weights", self.weights)):
-            if name in dropped:
-                raise GSRError(f"{self._origin}: the {role} column {name!r} is among those to drop")
-        if self.target == self.weights:
-            raise GSRError(f"{self._origin}: {self.target!r} is both target and weights")
-        features = [name for name in left if name != self.target]
+        asked = left[-1] if given["target"] is None else given["target"]
+        self.targets = tuple(map(named, [asked] if self.is_one else asked))
+        self._check_targets(dropped)
+        features = [name for name in left if name not in self.targets]
         if self._data["features"] is not None:
             features = [named(each) for each in self._data["features"]]
             self._check(features, dropped)
         if not features:
-            raise GSRError(f"{self._origin}: there is no feature beside the target {self.target!r}")
-        wanted = [*features, self.target, *([] if self.weights is None else [self.weights])]
+            raise GSRError(
+                f"{self._origin}: there is no feature beside the target {_named(self.targets)}"
+            )
+        wanted = [*features, *self.targets, *([] if self.weights is None else [self.weights])]
         numbers = {name: number for number, name in enumerate(names, start=1)}
         return [numbers[name] for name in wanted]
 
+    def _check_targets(self, dropped: set[str]) -> None:
+        if not self.targets:
+            raise GSRError(f"{self._origin}: data.target is an empty list")
+        for role, names in (("target", self.targets), ("weights", (self.weights,))):
+            for name in dropped.intersection(names):
+                raise GSRError(f"{self._origin}: the {role} column {name!r} is among those to drop")
+        if self.weights in self.targets:
+            raise GSRError(f"{self._origin}: {self.weights!r} is both target and weights")
+        if len(set(self.targets)) < len(self.targets):
+            raise GSRError(f"{self._origin}: a target is there twice: {_named(self.targets)}")
+
     def _check(self, features: list[str], dropped: set[str]) -> None:
         for name in features:
-            for role, other in (("target", self.target), ("weights", self.weights)):
-                if name == other:
+            for role, others in (("target", self.targets), ("weights", (self.weights,))):
+                if name in others:
                     raise GSRError(f"{self._origin}: the {role} {name!r} is also among --features")
             if name in dropped:
                 raise GSRError(f"{self._origin}: {name!r} is both among --features and --drop")
@@ -195,25 +209,30 @@ def without_constants(data: FitData, origin: str, tell: Callable[[str], None]) -
     return replace(data, X=data.X[:, kept], names=tuple(data.names[c] for c in kept))
 
 
-def warn_of_copies(data: FitData, origin: str, tell: Callable[[str], None]) -> None:
-    """Tell which features are the target under another name, or times a number."""
+def warn_of_copies(data: FitData, tell: Callable[[str], None]) -> None:
+    """Tell which features are a target under another name, or times a number."""
     if len(data.y) < 2:
         return
-    with np.errstate(all="ignore"):
-        largest = float(np.max(np.abs(data.y)))
-        y = data.y / largest
+    for target, y in zip(data.targets, data.y.reshape(len(data.y), -1).T, strict=True):
         for name, column in zip(data.names, data.X.T, strict=True):
-            size = float(np.max(np.abs(column)))
-            x = column / size
-            factor = float(x @ y) / float(x @ x)
-            if not np.max(np.abs(y - factor * x)) <= COPY:
-                continue
-            times = factor * largest / size
-            same = "a copy of" if abs(times - 1.0) <= COPY else f"{1 / times:.6g} times"
-            tell(
-                f"WARNING: the feature {name!r} is {same} the target {data.target!r} in every row; "
-                f"the law will say just that. If it is not known beforehand, use --drop"
-            )
+            same = _copied(column, y)
+            if same:
+                tell(
+                    f"WARNING: the feature {name!r} is {same} the target {target!r} in every row; "
+                    f"the law will say just that. If it is not known beforehand, use --drop"
+                )
+
+
+def _copied(column: Array, target: Array) -> str:
+    """Return what a column is of the target, empty if it is something else."""
+    with np.errstate(all="ignore"):
+        largest, size = float(np.max(np.abs(target))), float(np.max(np.abs(column)))
+        x, y = column / size, target / largest
+        factor = float(x @ y) / float(x @ x)
+        if not np.max(np.abs(y - factor * x)) <= COPY:
+            return ""
+    times = factor * largest / size
+    return "a copy of" if abs(times - 1.0) <= COPY else f"{1 / times:.6g} times"
 
 
 def _named(names: Sequence[str]) -> str:

@@ -43,6 +43,10 @@ def _index(parser: Any) -> None:
     parser.add_argument("--index", type=at_least(int, 0), metavar="K", help=told)
 
 
+def _target(parser: Any, told: str) -> None:
+    parser.add_argument("--target", metavar="NAME", help=f"of a model with several: {told}")
+
+
 def _out(parser: Any, told: str, **how: Any) -> None:
     parser.add_argument("-o", "--output", type=writable_file, metavar="FILE", help=told, **how)
 
@@ -64,6 +68,7 @@ def _add_predict(commands: Parsers) -> None:
     told = "also the ends of intervals that hold a new measurement with this probability"
     parser.add_argument("--interval", type=between(0, 1), metavar="P", help=told)
     _index(parser)
+    _target(parser, "predict this one only")
     told = "columns of the features in their order, where names do not tell"
     parser.add_argument("--features", type=listed, metavar="COLUMN,...", help=told)
     parser.add_argument(
@@ -77,9 +82,13 @@ def _predict(arguments: argparse.Namespace) -> int:
     from gsr import files
     from gsr.runs.run_folder import load_model
 
-    model = load_model(arguments.model)
-    X = _features(model, arguments)
-    columns = _predictions(model, X, arguments)
+    models = _models(load_model(arguments.model), arguments.target)
+    if len(models) > 1 and arguments.index is not None:
+        raise GSRError("--index is of one front: choose its --target")
+    X = _features(next(iter(models.values())), arguments)
+    columns: dict[str, Array] = {}
+    for model in models.values():
+        columns |= _predictions(model, X, arguments)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -92,9 +101,11 @@ def _predict(arguments: argparse.Namespace) -> int:
 
 
 def _features(model: GSRRegressor, arguments: argparse.Namespace) -> Array:
+    import numpy as np
+
     from gsr import tables
 
-    names = _single(model).equation_.feature_names
+    names = model.equation_.feature_names
 
     def columns(present: Any) -> Any:
         if arguments.features is not None:
@@ -115,16 +126,16 @@ def _features(model: GSRRegressor, arguments: argparse.Namespace) -> Array:
     )
     if table.values.shape[1] != len(names):
         raise GSRError(f"the law has {len(names)} features, --features are {len(table.names)}")
+    gaps = int((~np.isfinite(table.values).all(axis=1)).sum())
+    if gaps:
+        complain(f"{gaps} of {len(table.values)} rows miss a value; they are given nan")
     return table.values
 
 
 def _predictions(model: GSRRegressor, X: Array, arguments: argparse.Namespace) -> dict[str, Array]:
     import numpy as np
 
-    model = _single(model)
     complete = np.isfinite(X).all(axis=1)
-    if not complete.all():
-        complain(f"{int((~complete).sum())} of {len(X)} rows miss a value; they are given nan")
     name = model.equation_.target_name
     found = {name: np.full(len(X), np.nan)}
     with warnings.catch_warnings():
@@ -142,11 +153,14 @@ def _predictions(model: GSRRegressor, X: Array, arguments: argparse.Namespace) -
     return found
 
 
-def _single(model: GSRRegressor) -> GSRRegressor:
-    several = getattr(model, "models_", None)
-    if several:
-        raise GSRError(f"the model has several targets ({', '.join(several)}); save one of models_")
-    return model
+def _models(model: GSRRegressor, target: str | None) -> dict[str, GSRRegressor]:
+    """Return the models by their targets, or that of one target."""
+    several: dict[str, GSRRegressor] = getattr(model, "models_", None) or {
+        model.equation_.target_name: model
+    }
+    if target is not None and target not in several:
+        raise GSRError(f"--target must be among {', '.join(map(repr, several))}, got {target!r}")
+    return several if target is None else {target: several[target]}
 
 
 # ---- show, export, report --------------------------------------------------------------------
@@ -159,6 +173,7 @@ def _add_show(commands: Parsers) -> None:
     parser.add_argument("model", metavar="MODEL", help=MODEL)
     parser.add_argument("--top", metavar="N", type=at_least(int, 1), help="laws; default: all")
     parser.add_argument("--latex", action="store_true", help="print the front as a LaTeX table")
+    _target(parser, "show this one only")
     parser.set_defaults(command=_show)
 
 
@@ -166,12 +181,14 @@ def _show(arguments: argparse.Namespace) -> int:
     from gsr.cli import shown
     from gsr.runs.run_folder import load_model
 
-    model = _single(load_model(arguments.model))
-    if arguments.latex:
-        show(model.latex_table())
-        return OK
-    front = shown.front(model.equations_, arguments.top)
-    show(f"{model.equation_}\n\n{front}\n\n{shown.summary(model)}")
+    texts = []
+    for model in _models(load_model(arguments.model), arguments.target).values():
+        if arguments.latex:
+            texts.append(model.latex_table())
+        else:
+            front = shown.front(model.equations_, arguments.top)
+            texts.append(f"{model.equation_}\n\n{front}\n\n{shown.summary(model)}")
+    show("\n\n".join(texts))
     return OK
 
 
@@ -187,6 +204,7 @@ def _add_export(commands: Parsers) -> None:
     parser.add_argument("--language", choices=LANGUAGES, default="python", help="default: python")
     parser.add_argument("--name", default="law", help="of the function; default: law")
     _index(parser)
+    _target(parser, "the one to write")
     _out(parser, "write it there; default: print it")
     parser.set_defaults(command=_export)
 
@@ -195,7 +213,10 @@ def _export(arguments: argparse.Namespace) -> int:
     from gsr import files
     from gsr.runs.run_folder import load_model
 
-    model = _single(load_model(arguments.model))
+    models = _models(load_model(arguments.model), arguments.target)
+    if len(models) > 1:
+        raise GSRError(f"the model has several targets: choose a --target of {', '.join(models)}")
+    (model,) = models.values()
     source = model.export(arguments.language, index=arguments.index, name=arguments.name)
     if arguments.output is None:
         show(source)

@@ -24,6 +24,7 @@ from gsr.cli.terminal import (
     console,
     show,
     silence,
+    writable_file,
 )
 from gsr.exceptions import GSRError
 
@@ -35,6 +36,7 @@ examples:
   gsr report run -o run.html            ... as a web page
   gsr predict run new.csv               ... applied to other rows
   gsr export run --language c           ... as source code
+  gsr config -o run.toml                an example of a settings file, for gsr fit --config
   gsr bench nguyen --runs 5             a suite of the paper, beside its printed figures
   gsr doctor                            what works on this machine, and what to do about the rest
 
@@ -122,6 +124,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_demo(commands)
     fit.add(commands)
     models.add(commands)
+    _add_config(commands)
     bench.add(commands)
     _add_doctor(commands)
     return parser
@@ -135,6 +138,22 @@ def _add_demo(commands: Parsers) -> None:
         "--max-time", type=at_least(float, 0), default=3.0, metavar="S", help="seconds; default: 3"
     )
     demo.set_defaults(command=_demo)
+
+
+def _add_config(commands: Parsers) -> None:
+    about = "print an example of a settings file, with every key, its meaning and its default"
+    config = commands.add_parser(
+        "config",
+        help="print an example of a settings file",
+        description=f"{about.capitalize()}.",
+        epilog="examples:\n  gsr config -o run.toml\n  gsr fit --config run.toml",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    config.add_argument(
+        "-o", "--output", type=writable_file, metavar="FILE", help="write it there instead"
+    )
+    config.add_argument("--overwrite", action="store_true", help="replace a file that exists")
+    config.set_defaults(command=_config)
 
 
 def _add_doctor(commands: Parsers) -> None:
@@ -153,6 +172,19 @@ def _demo(arguments: argparse.Namespace) -> int:
     from gsr.cli import demo
 
     demo.run(console(), arguments.seed, arguments.max_time)
+    return OK
+
+
+def _config(arguments: argparse.Namespace) -> int:
+    from gsr import files
+    from gsr.runs.config import default_toml
+
+    if arguments.output is None:
+        show(default_toml())
+        return OK
+    if arguments.output.exists() and not arguments.overwrite:
+        raise GSRError(f"{arguments.output} exists; choose another name, or use --overwrite")
+    files.write(arguments.output, default_toml())
     return OK
 
 

@@ -60,16 +60,18 @@ def _term(expression: Any, size: str, digits: int) -> str:
         return number or "1"
     short = {f: sympy.Float(shortened(float(f), digits)) for f in expression.atoms(sympy.Float)}
     expression = expression.xreplace(short)
-    if not number:
-        return _factor(expression)
     above, below = sympy.fraction(expression, exact=True)
-    top = number if above == 1 else rf"{number} \, {_factor(above)}"
-    return top if below == 1 else rf"\frac{{{top}}}{{{_written(below)}}}"
+    if number and below != 1 and above.as_coeff_Mul()[0] == 1:
+        top = number if above == 1 else _times(number, above)
+        return rf"\frac{{{top}}}{{{_written(below)}}}"
+    return _times(number, expression)
 
 
-def _factor(expression: Any) -> str:
+def _times(number: str, expression: Any) -> str:
     written = _written(expression)
-    return OPEN + written + CLOSE if expression.is_Add else written
+    if expression.is_Add or (number and written.startswith("-")):
+        written = OPEN + written + CLOSE
+    return rf"{number} \, {written}" if number else written
 
 
 def _written(expression: Any) -> str:

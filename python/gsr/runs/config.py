@@ -284,7 +284,7 @@ def default_toml() -> str:
             if key.help != told:  # keys of a group share their explanation
                 lines += textwrap.wrap(key.help, 98, initial_indent="# ", subsequent_indent="# ")
             told = key.help
-            lines += [f"# {name}: {key.detail}"] if key.detail else []
+            lines += [f"# {key.detail}"] if key.detail else []
             required = (section, name) in (("data", "path"), ("data", "target"))
             lines.append(f"{'' if required else '#'}{name} = {toml_value(key.shown)}")
         parts.append("\n".join(lines) + "\n")

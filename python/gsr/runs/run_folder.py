@@ -7,6 +7,9 @@
 - ``history.csv``: how the best error fell;
 - ``sample.csv``: some of the training rows.
 
+A run with several targets has the laws of each in ``targets`` of ``result.json``, and a column
+``target`` in ``equations.csv`` and ``history.csv``.
+
 A folder changes in one go at the end of a run: until all files are written, an older run in it is
 as it was.
 """
@@ -20,6 +23,7 @@ import os
 import secrets
 import shutil
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -31,6 +35,7 @@ import numpy as np
 
 from gsr import files
 from gsr.exceptions import GSRError
+from gsr.rows import Rows, split
 from gsr.tables import Array
 
 if TYPE_CHECKING:
@@ -56,13 +61,15 @@ class Outcome:
     model : GSRRegressor
         Fitted.
     X, y : array
-        Training rows.
+        Training rows; y has a column for each target if there are several.
     config : Config
         What was set, seed included.
     data : str
         Path of the table, ``"-"`` for standard input.
     sha256 : str, optional
         Of that file, before the search.
+    weights : array, optional
+        Of the rows.
     """
 
     model: GSRRegressor
@@ -71,26 +78,89 @@ class Outcome:
     config: Config
     data: str
     sha256: str | None = None
+    weights: Array | None = None
+
+    @cached_property
+    def laws(self) -> dict[str, Laws]:
+        """What was found for each target."""
+        models = getattr(self.model, "models_", None) or {"": self.model}
+        found = (Laws(model, model.equations_) for model in models.values())
+        return {laws.target: laws for laws in found}
+
+    @property
+    def is_one(self) -> bool:
+        """Whether there is one target, as opposed to a list of them."""
+        return self.y.ndim == 1
+
+    @cached_property
+    def n_used(self) -> int:
+        """Rows that laws were fitted to: of positive weight, and not held out."""
+        from gsr.problem import core_settings
+
+        n = len(self.y)
+        known = Rows(np.empty((n, 0)), np.empty(n), self.weights)
+        parameters = self.model.get_params(deep=False)
+        fraction = parameters["validation_fraction"]
+        if fraction is not None:
+            known, _ = split(known, fraction, core_settings(parameters).seed)
+        return len(known) if known.weights is None else int(np.sum(known.weights > 0.0))
+
+    def result(self) -> dict[str, Any]:
+        """Return what ``result.json`` holds."""
+        from gsr.info import core_info
+
+        each = [laws.result() for laws in self.laws.values()]
+        found = {
+            "format": FORMAT,
+            "format_version": VERSION,
+            "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            **(each[0] if self.is_one else _together(each)),
+            "features": list(self.first.equation_.feature_names),
+            "settings": self.config.values,
+            "seed": self.config.get("run", "seed"),
+            "versions": {**core_info(), **_versions()},
+            "rows": len(self.y),
+            "rows_used": self.n_used,
+            "data": {"path": self.data, "sha256": self.sha256},
+        }
+        plain: dict[str, Any] = files.plain(found)
+        return plain
+
+    @property
+    def first(self) -> GSRRegressor:
+        """The model of the first target."""
+        return next(iter(self.laws.values())).model
+
+
+@dataclass(frozen=True, eq=False)
+class Laws:
+    """What was found for a target.
+
+    Parameters
+    ----------
+    model : GSRRegressor
+        Fitted to it.
+    table : EquationTable
+        Its front; simplified laws are kept with it.
+    """
+
+    model: GSRRegressor
+    table: EquationTable
+
+    @property
+    def target(self) -> str:
+        """The name of the target."""
+        return str(self.model.equation_.target_name)
 
     @property
     def chosen(self) -> Any:
         """The chosen entry of the front."""
         return self.model.front_[self.model.best_index_]
 
-    @cached_property
-    def table(self) -> EquationTable:
-        """The front; simplified laws are kept with it."""
-        return self.model.equations_
-
     def result(self) -> dict[str, Any]:
-        """Return what ``result.json`` holds."""
-        from gsr.info import core_info
-
+        """Return what ``result.json`` holds about the target."""
         model, chosen = self.model, self.chosen
-        found = {
-            "format": FORMAT,
-            "format_version": VERSION,
-            "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        return {
             "status": model.status_,
             "equation": str(model.equation_),
             "explicit": self.table[model.best_index_].explicit,
@@ -98,21 +168,21 @@ class Outcome:
             "rmse": chosen.rmse,
             "complexity": chosen.complexity,
             "uses_features": bool(chosen.uses_features),
-            "target": model.equation_.target_name,
-            "features": list(model.equation_.feature_names),
+            "target": self.target,
             "best_index": model.best_index_,
             "front": [_entry(entry) for entry in model.front_],
-            "settings": self.config.values,
-            "seed": self.config.get("run", "seed"),
-            "versions": {**core_info(), **_versions()},
-            "rows": len(self.y),
             "generations": model.n_generations_,
             "evaluations": model.n_evaluations_,
             "seconds": model.fit_time_,
-            "data": {"path": self.data, "sha256": self.sha256},
         }
-        plain: dict[str, Any] = files.plain(found)
-        return plain
+
+
+def _together(each: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the laws of several targets; the last search tells how the run ended."""
+    sums = {
+        name: sum(of[name] for of in each) for name in ("generations", "evaluations", "seconds")
+    }
+    return {"status": each[-1]["status"], "targets": list(each), **sums}
 
 
 def _entry(entry: Any) -> dict[str, Any]:
@@ -214,12 +284,10 @@ def write(folder: str | os.PathLike[str], outcome: Outcome) -> Path:
 def _write_files(drafts: Path, folder: Path, outcome: Outcome) -> None:
     from gsr import saving
 
-    table = outcome.table.to_csv()
-    assert table is not None
-    files.write(drafts / "equations.csv", table)
+    files.write(drafts / "equations.csv", _equations(outcome))
     saving.save(outcome.model, drafts / "model.json")
     files.write(drafts / "config.toml", _config(folder, outcome))
-    files.write(drafts / "history.csv", _history(outcome.model))
+    files.write(drafts / "history.csv", _history(outcome))
     files.write(drafts / "sample.csv", _sample(outcome))
     text = json.dumps(outcome.result(), indent=1, ensure_ascii=False, allow_nan=False)
     files.write(drafts / "result.json", text + "\n")
@@ -243,9 +311,26 @@ def _config(folder: Path, outcome: Outcome) -> str:
     return f"# repeats the run: gsr fit --config {folder.name}/config.toml\n{changed.to_toml()}"
 
 
-def _history(model: Any) -> str:
+def _equations(outcome: Outcome) -> str:
+    fronts = [laws.table.to_csv() or "" for laws in outcome.laws.values()]
+    if outcome.is_one:
+        return fronts[0]
+    tables = [list(csv.reader(io.StringIO(front))) for front in fronts]
+    named = zip(outcome.laws, tables, strict=True)
+    rows = ((target, *row) for target, table in named for row in table[1:])
+    return _csv(("target", *tables[0][0]), rows)
+
+
+def _history(outcome: Outcome) -> str:
     names = ("seconds", "generation", "evaluations", "rmse")
-    return _csv(names, ([getattr(each, name) for name in names] for each in model.history_))
+    rows = [
+        (target, *(getattr(each, name) for name in names))
+        for target, laws in outcome.laws.items()
+        for each in laws.model.history_
+    ]
+    if outcome.is_one:
+        return _csv(names, (row[1:] for row in rows))
+    return _csv(("target", *names), rows)
 
 
 def _sample(outcome: Outcome) -> str:
@@ -254,9 +339,10 @@ def _sample(outcome: Outcome) -> str:
     rows = np.arange(n_rows)
     if n_rows > most:
         rows = np.sort(np.random.default_rng(0).choice(n_rows, most, replace=False))
-    equation = outcome.model.equation_
-    table = np.column_stack([outcome.X[rows], outcome.y[rows]])
-    return _csv((*equation.feature_names, equation.target_name), table.tolist())
+    targets = list(outcome.laws)  # an interrupted run may have no law for the last ones
+    y = outcome.y if outcome.is_one else outcome.y[:, : len(targets)]
+    table = np.column_stack([outcome.X[rows], y[rows]])
+    return _csv((*outcome.first.equation_.feature_names, *targets), table.tolist())
 
 
 def _csv(names: Any, rows: Any) -> str:

@@ -273,11 +273,11 @@ SEARCH = {
     "one": "laws may have the number 1 inside functions, as in ln(1 + x)",
     "constants": "laws may have fitted constants inside functions, as in sin(2.5 x)",
     "depth": "transformations inside transformations at most; 1 is the paper's",
-    "guided": "candidates are chosen by what they explain of the data; false: by chance only",
+    "guided": "choose candidates by what they explain; false: genetic programming alone",
     "max_generations": "generations at most; default: no limit",
     "max_rows": "rows that the search looks at; laws are confirmed and fitted on all",
-    "criterion": "which law is chosen if none is exact: mdl, bic, aicc, held_out, rmse, or such as "
-    "simplest within 0.1",
+    "criterion": "which law is chosen if none is exact: mdl, bic, aicc, held_out, rmse, simplest "
+    "within 0.1",
     "poles": "laws that are undefined somewhere between the rows are avoided, forbidden or allowed",
     "validation_fraction": "part of the rows to hold out of search and fit; default: none",
     "n_phi": "basis functions of f(x) in an individual",
