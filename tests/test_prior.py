@@ -1,6 +1,8 @@
 """Prior knowledge: what is known before the search holds for every law that it returns."""
 
+import gc
 import re
+import weakref
 
 import numpy as np
 import pytest
@@ -222,3 +224,144 @@ def test_an_own_condition_is_asked():
     model = search(constraints=lambda equation: "x3" not in str(equation), max_evals=1000)
     assert all("x3" not in text for text in texts(model))
     assert len(model.front_) > 2
+
+
+# ---- what reviews found ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("preset", ["default", "paper"])
+def test_terms_too_small_for_the_lasso_count_too(preset, seed):
+    y = 10 * X[:, 0] + 1e-3 * np.exp(X[:, 1]) + 1e-3 * np.sin(X[:, 2])
+    model = search(y=y, preset=preset, max_terms=1, random_state=seed, max_evals=1500)
+    assert max(len(e.equation.phi) for e in model.front_) <= 2
+
+
+def test_required_terms_need_the_targets_unit():
+    given = {"x1": "m", "x2": "m", "x3": "s", "y": "m"}
+    options = {"units": given, "constants_with_units": False, "max_evals": 1500}
+    model = search(y=np.hypot(MASS, SPEED), required_terms=["x1"], **options)
+    assert all(re.search(r"(^| )x1( |$)", text) for text in texts(model))
+    with pytest.raises(GSRError, match="no law"):
+        search(y=2 * MASS, required_terms=["x3"], **options)
+
+
+@pytest.mark.parametrize("known", [{"forbid": {"y": ["inverse"]}}, {"allow": {"y": []}}])
+def test_reciprocals_of_the_target_are_forbidden_too(known):
+    model = search(y=1 / (MASS + SPEED**2), max_evals=1500, **known)
+    assert not any(text.startswith("1/") for text in texts(model))
+
+
+@pytest.mark.parametrize(
+    ("formula", "forbidden"),
+    [
+        ("x2/(x1 + 1)", "inverse"),
+        ("exp(x2/(1 + x1))", "inverse"),
+        ("x1^3*(1/x1)", "square"),
+        ("sqrt(x1^4)", "square"),
+        ("(1 + x1)*(x2 + x1)", "square"),
+        ("x2*x1^5", "cube"),
+    ],
+)
+def test_powers_are_recognised_in_any_writing(formula, forbidden):
+    y = np.exp(X[:, 0])
+    search(y=y, start=f"y = a*{formula}", max_evals=1)
+    with pytest.raises(GSRError, match="breaks a constraint"):
+        search(y=y, start=f"y = a*{formula}", forbid={"x1": [forbidden]}, max_evals=1)
+
+
+def test_laws_are_not_multiplied_out_into_what_is_forbidden():
+    table = np.random.default_rng(0).uniform(-2, 2, (40, 1))
+    y = 1.5 * table[:, 0] ** 2 - 0.5
+    model = search(table, y, forbid={"x1": ["square", "cube"]}, max_evals=3000)
+    assert not any("x1^2" in text for text in texts(model))
+
+
+def test_shapes_hold_after_the_last_fit_and_after_rounding():
+    rng = np.random.default_rng(7)
+    table = rng.uniform(0.01, 2, (600, 1))
+    y = table[:, 0] + 0.05 * rng.normal(size=600)
+
+    def positive_at_zero(equation):
+        return bool(equation.predict([[0.0]])[0] > 0)
+
+    for seed in range(3):
+        model = search(
+            table, y, constraints=positive_at_zero, max_rows=30, random_state=seed, max_evals=400
+        )
+        assert positive_at_zero(model.equation_)
+        assert all(positive_at_zero(entry.rounded_equation) for entry in model.front_)
+
+
+def test_a_start_may_name_a_required_term():
+    model = search(start="y = a*x1*x2 + b*x1 + c", required_terms=["x1*x2"], max_evals=1)
+    assert all("x1 x2" in text for text in texts(model))
+
+
+def test_constants_inside_a_start_with_a_constant_are_fitted():
+    x = np.linspace(0, 3, 50)[:, None]
+    y = 2 * np.sin(1.3 * x[:, 0]) + 0.7
+    first = search(x, y, start="y = a*sin(1.2*x1) + b", max_evals=1)
+    np.testing.assert_allclose(first.predict(x), y, atol=1e-7)
+
+
+def test_problems_with_shapes_are_freed():
+    """The core asks Python about shapes, which must not keep both alive for ever."""
+    model = search(constraints=lambda equation: True, max_evals=50)
+    rows = weakref.ref(model.front_[0].data)
+    del model
+    gc.collect()
+    assert rows() is None
+
+
+def test_the_printed_solver_knows_nothing_of_it():
+    with pytest.raises(GSRError, match="'printed' cannot be combined with max_terms"):
+        search(max_terms=1, hyperparameters={"solver": "printed"})
+    with pytest.raises(GSRError, match="'printed' cannot be combined with sample_weight"):
+        GSRRegressor(hyperparameters={"solver": "printed"}).fit(X, Y, np.arange(1.0, 61.0))
+
+
+def test_several_targets_have_their_own_knowledge():
+    both = np.column_stack([MASS * SPEED, MASS * SPEED**2])
+    model = search(
+        y=both,
+        units={"x1": "kg", "x2": "m/s", "x3": "1", "y1": "N s", "y2": "J"},
+        constants_with_units=False,
+        start=["y1 = a*x1*x2", "y2 = a*x1*x2^2"],
+        constraints={"y2": "positive"},
+    )
+    np.testing.assert_allclose(model.predict(X), both, rtol=1e-9)
+
+
+def test_relative_weights_do_not_make_a_law_exact():
+    rng = np.random.default_rng(8)
+    x = 10 ** rng.uniform(0, 4, (60, 1))
+    y = 3 * x[:, 0] ** 2 * (1 + 1e-9 * rng.normal(size=60))
+    model = GSRRegressor(random_state=0, max_time=None, max_evals=500).fit(x, y, 1 / y**2)
+    assert model.status_ != "exact"
+    assert str(model.equation_) == "y = 3 x1^2"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_combinations_of_knowledge_hold(seed):
+    """Front, choice and rounded laws keep to forbid, units and limits at once."""
+    rng = np.random.default_rng(seed)
+    given = {"x1": "kg", "x2": "m/s", "x3": "1", "y": "J"}
+    names = rng.choice(["sin", "cos", "exp", "ln", "tan", "sqrt", "inverse", "square"], 3, False)
+    feature = int(rng.integers(1, 4))
+    known = {
+        "forbid": {f"x{feature}": list(names)},
+        "max_terms": int(rng.integers(1, 4)),
+        "max_complexity": int(rng.integers(12, 30)),
+    }
+    if seed % 2:
+        known["units"] = given
+    y = 0.5 * MASS * SPEED**2 * np.cos(ANGLE) * (1 + 0.05 * rng.normal(size=60))
+    model = search(y=y, max_evals=1200, random_state=seed, **known)
+    assert not transformations_of(model, feature) & set(names)
+    for entry in model.front_:
+        for equation in (entry.equation, entry.rounded_equation):
+            assert len(equation.phi) <= known["max_terms"] + 1
+            assert equation.complexity <= known["max_complexity"]
+            if "units" in known:
+                assert units.check(equation, given, True) == []

@@ -97,7 +97,7 @@ def test_page_is_well_formed_and_says_what_the_model_says(page, model):
         "random_state",
         "max_generations=40",
         "criterion = 'mdl'",
-        "the generations were up",
+        "the limit of generations was reached",
         *(html.unescape(name) for name in EVIL),
     ):
         assert " ".join(said.split()) in outline.text

@@ -214,7 +214,19 @@ class Constraints:
         constants_carry_units: bool,
     ) -> None: ...
     def require(self, matrix: _Matrix, table: Table, n_features: int) -> None: ...
+    def forbid_target(
+        self, codes: Sequence[bool], division: bool, squares: bool, cubes: bool
+    ) -> None: ...
     def admits(self, matrix: _Matrix, table: Table, n_features: int) -> bool: ...
+    def admits_law(
+        self,
+        psi: Sequence[_Matrix],
+        phi: Sequence[_Matrix],
+        complexity: int,
+        table: Table,
+        target_table: Table,
+        n_features: int,
+    ) -> bool: ...
 
 class Evolution:
     def __init__(

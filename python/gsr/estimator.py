@@ -309,16 +309,31 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         """Fit a model of its own for each target."""
         for name in ("front_", "best_index_", "equation_", "history_"):
             self.__dict__.pop(name, None)
-        models: dict[str, GSRRegressor] = {}
-        previous = getattr(self, "models_", {})
-        for name, target in row_sets.targets(y).items():
-            again = self.warm_start and name in previous
-            model = previous[name].set_params(**self.get_params()) if again else clone(self)
+        targets = self._targets(y)
+        models = {name: self._for_one(name, set(targets) - {name}) for name in targets}
+        for name, model in models.items():
+            model._validate(X, targets[name], sample_weight)  # told before the first search
+        self.models_: dict[str, GSRRegressor] = {}
+        for name, model in models.items():
             model._given_name = name
-            models[name] = model.fit(X, target, sample_weight)
-        self.models_ = models
-        self.fit_time_ = sum(model.fit_time_ for model in models.values())
+            self.models_[name] = model.fit(X, targets[name], sample_weight)
+            if model.status_ == "interrupted":
+                break
+        self.fit_time_ = sum(model.fit_time_ for model in self.models_.values())
         return self
+
+    def _targets(self, y: Any) -> dict[str, Any]:
+        return row_sets.targets(y)
+
+    def _for_one(self, target: str, others: set[str]) -> GSRRegressor:
+        """Return the model of one target; what is known leaves out the other targets."""
+        known = prior.without_targets(self.get_params(deep=False), others)
+        previous = getattr(self, "models_", {})
+        model: GSRRegressor
+        model = previous[target] if self.warm_start and target in previous else clone(self)
+        model._given_name = target
+        model.set_params(**known)
+        return model
 
     def _conclude(self, laws: Sequence[Any], problem: Problem, held: Rows | None) -> None:
         """Refine, compare and choose."""
@@ -326,9 +341,10 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         n_rows = len(problem.data.y)
         chosen = entries[selection.best(entries, n_rows, self.criterion, self.poles)]
         if problem.everything is not None:
-            chosen = selection.finish(chosen, problem.equation, problem.everything)
-        if self.required_terms is None and self.max_terms is None and self.constraints is None:
-            chosen = tidied(chosen, problem.everything or problem.data)
+            finished = selection.finish(chosen, problem.equation, problem.everything)
+            chosen = finished if problem.admits(finished.law) else chosen
+        shorter = tidied(chosen, problem.everything or problem.data)
+        chosen = shorter if problem.admits(shorter.law) else chosen
         front = selection.pareto(entries, chosen)[0]
         self.front_ = selection.without_copies(front, chosen, problem.data.X)
         self.best_index_ = self.front_.index(chosen)

@@ -26,6 +26,8 @@ from gsr.transformation import Array
 DEFAULT_LIBRARY = {"paper": "table13", "default": "all"}
 #: Target transformations are those of the library that are not trigonometric (paper, Appendix A).
 NOT_FOR_TARGETS = ("cos", "sin", "tan")
+#: What is known about laws as a whole.
+OF_PRIOR = ("units", "required_terms", "start", "max_terms", "max_complexity", "constraints")
 #: Parameters that may change while a search goes on (warm_start).
 OF_THE_RUN = ("max_time", "max_evals", "max_generations", "verbose", "callback", "warm_start")
 
@@ -61,6 +63,16 @@ class Problem:
         """Tell whether a law has the shape that is asked for."""
         return self.checker is None or bool(self.checker.holds(self.equation(law)))
 
+    def admits(self, law: Any) -> bool:
+        """Tell whether a law keeps to all that is known: the last gate before it is shown."""
+        data = self.data
+        return self.accept(law) and bool(
+            self.constraints.admits_law(
+                list(law.psi), list(law.phi), law.complexity, data.library.table,
+                data.target_library.table, len(self.names),
+            )
+        )  # fmt: skip
+
     def entries(self, laws: Sequence[Any], held: Rows | None) -> list[FrontEntry]:
         """Return the laws, refined and with the shape that is asked for."""
         found = selection.front(laws, self.equation, self.data, self.everything)
@@ -76,7 +88,7 @@ class Problem:
         kept = [entry for entry in entries if self.checker.holds(entry.equation)]
         if not kept:
             raise GSRError("no law that satisfies the constraints was found; allow more time")
-        return kept
+        return [replace(entry, accepts=self.checker.holds) for entry in kept]
 
     def is_same(self, other: Problem) -> bool:
         """Tell whether a search for the other problem is one for this, too."""
@@ -174,11 +186,24 @@ def make_problem(
     )
     problem = Problem(parameters, data, everything, names, target_name, settings)
     problem.constraints = _constraints(problem, rules)
+    _check_solver(problem, rules)
     if asked.start is not None:
         from gsr.prior.written_formula import parse
 
         problem.starts = parse(asked.start, names, target_name, library, target_library, data)
     return problem
+
+
+def _check_solver(problem: Problem, rules: Mapping[str, set[str]]) -> None:
+    """Refuse what the paper's Algorithm 1, run to the letter, knows nothing of."""
+    if problem.settings.solver != _core.SolverKind.printed:
+        return
+    asked = problem.parameters
+    knows = [name for name in OF_PRIOR if asked[name] is not None]
+    knows += ["sample_weight"] if problem.data.weights is not None else []
+    knows += ["allow and forbid"] if any(rules.values()) else []
+    if knows:
+        raise GSRError(f"solver='printed' cannot be combined with {', '.join(knows)}")
 
 
 def _target_library(asked: SimpleNamespace, library: Library) -> Library:
@@ -211,6 +236,10 @@ def _constraints(problem: Problem, rules: Mapping[str, set[str]]) -> Any:
         required = parse_terms(
             asked.required_terms, problem.names, data.library, problem.target_name
         )
+        if asked.max_terms is not None and asked.max_terms < len(required):
+            raise GSRError(
+                f"max_terms={asked.max_terms} leaves no room for {len(required)} required terms"
+            )
     if asked.constraints is not None:
         from gsr.prior.constraints import Checker
 
@@ -219,6 +248,7 @@ def _constraints(problem: Problem, rules: Mapping[str, set[str]]) -> Any:
         rules,
         data.library,
         problem.names,
+        target=(problem.target_name, data.target_library),
         units=units,
         constants_with_units=asked.constants_with_units,
         required=required,
@@ -261,7 +291,7 @@ def make_evolution(
             entry.equation.target_library == problem.data.target_library
             and len(entry.equation.feature_names) == len(problem.names)
         ):
-            evolution.start_from(list(entry.law.psi), list(entry.law.phi))
+            _start(evolution, entry.law.psi, entry.law.phi)
     return evolution
 
 
@@ -274,10 +304,19 @@ def _new(problem: Problem) -> Any:
         )  # fmt: skip
     except ValueError as error:
         raise GSRError(str(error)) from error
+    # The core has a copy; to keep it here too would be a circle that nothing frees.
+    problem.constraints.accept = None
     for known in problem.starts:
-        if not evolution.start_from(known.psi, known.phi):
+        if not _start(evolution, known.psi, known.phi):
             raise GSRError(
                 "the formula to start from is undefined on the data, or breaks a constraint: "
                 f"{problem.parameters['start']!r}"
             )
     return evolution
+
+
+def _start(evolution: Any, psi: Sequence[Any], phi: Sequence[Any]) -> bool:
+    try:
+        return bool(evolution.start_from(list(psi), list(phi)))
+    except ValueError as error:
+        raise GSRError(str(error)) from error

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from gsr.cli.terminal import uninterrupted
 from gsr.estimator import GSRRegressor
@@ -29,30 +28,13 @@ class NamedRegressor(GSRRegressor):
         self.feature_names_in_ = np.array(features, dtype=object)
         super()._name_variables(n_features, y)
 
-    def _fit_each(self, X: Any, y: Any, sample_weight: Any) -> GSRRegressor:
-        features, targets = self._table_names
-        models = {name: self._for_one(name).named(features, name) for name in targets}
-        for model, column in zip(models.values(), y.T, strict=True):
-            model._validate(X, column, sample_weight)  # told before hours are spent on the others
-        self.models_: dict[str, GSRRegressor] = {}
-        for (name, model), column in zip(models.items(), y.T, strict=True):
-            self.models_[name] = model.fit(X, column, sample_weight)
-            if model.status_ == "interrupted":
-                break
-        self.fit_time_ = sum(model.fit_time_ for model in self.models_.values())
-        return self
+    def _targets(self, y: Any) -> dict[str, Any]:
+        return dict(zip(self._table_names[1], y.T, strict=True))
 
-    def _for_one(self, target: str) -> NamedRegressor:
-        """Return an unfitted copy; what is known about variables leaves out the other targets."""
-        others = set(self._table_names[1]) - {target}
-        known = {
-            name: {key: each for key, each in value.items() if key not in others}
-            for name, value in self.get_params(deep=False).items()
-            if isinstance(value, Mapping) and not others.isdisjoint(value)
-        }
-        model: NamedRegressor = clone(self)
-        model.set_params(**known)
-        return model
+    def _for_one(self, target: str, others: set[str]) -> GSRRegressor:
+        model = super()._for_one(target, others)
+        assert isinstance(model, NamedRegressor)
+        return model.named(self._table_names[0], target)
 
     def _conclude(self, *arguments: Any) -> None:
         with uninterrupted():

@@ -50,7 +50,8 @@ def forbidden(
     found = {}
     for name in names:
         of_all = EVERY if name != target_name else None
-        allowed = _of(allow, name) or _of(allow, of_all)
+        allowed = _of(allow, name)
+        allowed = _of(allow, of_all) if allowed is None else allowed
         out = set() if allowed is None else known - {*allowed, "one", "identity"}
         found[name] = out | {*(_of(forbid, name) or ()), *(_of(forbid, of_all) or ())}
     return found
@@ -83,6 +84,27 @@ def _hint(name: str, known: Sequence[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(known)}"
 
 
+def _forbidden(names: set[str], library: Library) -> dict[str, Any]:
+    powers = {flag: power in names for power, flag in POWERS.items()}
+    return {"codes": [each in names for each in library.names], **powers}
+
+
+def without_targets(parameters: Mapping[str, Any], others: set[str]) -> dict[str, Any]:
+    """Return the parameters that change if what is known about other targets is left out."""
+    known: dict[str, Any] = {
+        name: {key: each for key, each in value.items() if key not in others}
+        for name, value in parameters.items()
+        if isinstance(value, Mapping) and not others.isdisjoint(value)
+    }
+    start = parameters.get("start")
+    formulas = [start] if isinstance(start, str) else start
+    if isinstance(formulas, Sequence):
+        kept = [each for each in formulas if str(each).partition("=")[0].strip() not in others]
+        if len(kept) < len(formulas):
+            known["start"] = kept or None
+    return known
+
+
 def without(library: Library, names: set[str]) -> Library:
     """Return the library without some transformations."""
     pairs = list(zip(library.entries, library.names, strict=True))
@@ -99,6 +121,7 @@ def core_constraints(
     library: Library,
     feature_names: Sequence[str],
     *,
+    target: tuple[str, Library],
     units: tuple[Any, Any] | None,
     constants_with_units: bool,
     required: Sequence[Any],
@@ -116,6 +139,8 @@ def core_constraints(
         Transformations of the features.
     feature_names : sequence of str
         The features.
+    target : tuple of str and Library
+        The target and its transformations.
     units : tuple of arrays, optional
         Exponents of the features (d, bases) and of the target (bases,).
     constants_with_units : bool
@@ -135,12 +160,12 @@ def core_constraints(
     d = len(feature_names)
     for k, name in enumerate(feature_names):
         if rules[name]:
-            codes = [each in rules[name] for each in library.names]
-            powers = {flag: power in rules[name] for power, flag in POWERS.items()}
-            constraints.forbid(d, k, codes, **powers)
+            constraints.forbid(d, k, **_forbidden(rules[name], library))
+    if rules[target[0]]:
+        constraints.forbid_target(**_forbidden(rules[target[0]], target[1]))
     if units is not None:
-        features, target = units
-        constraints.set_units(features.tolist(), target.tolist(), constants_with_units)
+        of_features, of_target = units
+        constraints.set_units(of_features.tolist(), of_target.tolist(), constants_with_units)
     for matrix in required:
         constraints.require(matrix, library.table, d)
     constraints.max_terms = max_terms or 0

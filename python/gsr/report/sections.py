@@ -40,8 +40,8 @@ ENDINGS = {
     "exact": "an exact law was found",
     "threshold": "the error fell below the threshold",
     "max_time": "the time was up",
-    "max_generations": "the generations were up",
-    "max_evals": "the evaluations were up",
+    "max_generations": "the limit of generations was reached",
+    "max_evals": "the limit of candidates was reached",
     "stopped": "the callback asked for it",
     "interrupted": "it was interrupted",
 }

@@ -70,6 +70,8 @@ class FrontEntry:
         The rows that it is judged by.
     held_out : float, optional
         Error on rows that were held out of the search, on the scale of y.
+    accepts : callable, optional
+        Whether an equation has the shape that was asked for; rounding must keep it.
     """
 
     complexity: int
@@ -81,6 +83,7 @@ class FrontEntry:
     law: LawLike = field(repr=False)
     data: Training | None = field(default=None, repr=False)
     held_out: float | None = None
+    accepts: Callable[[Equation], bool] | None = field(default=None, repr=False)
 
     @cached_property
     def equation(self) -> Equation:
@@ -115,7 +118,11 @@ class FrontEntry:
     @cached_property
     def rounded(self) -> Rounded:
         """The law with constants near simple numbers rounded, where the data agree."""
-        return rounded(*self._fitted())
+        found = rounded(*self._fitted())
+        if self.accepts is None or self.accepts(self.make(found.law)):
+            return found
+        kept = FittedLaw.of(self.law)  # what is known of the law forbids the simple numbers
+        return Rounded(kept, (None,) * self.n_constants, found.bits)
 
     @cached_property
     def rounded_equation(self) -> Equation:
@@ -158,7 +165,7 @@ class FrontEntry:
             made |= {"left_out": self.left_out}
             made |= {"rounded_equation": self.rounded_equation}
         law = FittedLaw.of(self.law)
-        return {**self.__dict__, **made, "make": None, "data": None, "law": law}
+        return {**self.__dict__, **made, "make": None, "data": None, "law": law, "accepts": None}
 
     def __str__(self) -> str:
         return f"{self.complexity:4d}  {self.rmse:10.3e}  {self.equation}"
@@ -233,7 +240,8 @@ def finish(
     law = refine(refit(entry.law, everything), everything)
     # A law that has no solution on some row keeps the constants of the rows that it has seen.
     fitted = law if math.isfinite(law.rmse) else FittedLaw.of(entry.law, rmse=law.rmse)
-    return replace(_entry(fitted, equation, everything), held_out=entry.held_out)
+    finished = _entry(fitted, equation, everything)
+    return replace(finished, held_out=entry.held_out, accepts=entry.accepts)
 
 
 def _confirmed(law: LawLike, everything: Training) -> FittedLaw:

@@ -14,7 +14,7 @@ from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.selection.choice import FrontEntry
-from gsr.selection.fitted import FittedLaw, Training
+from gsr.selection.fitted import FittedLaw, Training, constants
 from gsr.selection.refit import refit
 
 
@@ -31,7 +31,13 @@ def tidied(entry: FrontEntry, data: Training) -> FrontEntry:
     if not fitted.exact or made.complexity >= entry.complexity:
         return entry
     shorter = FittedLaw.of(fitted, complexity=made.complexity)
-    return replace(entry, law=shorter, complexity=made.complexity, rmse=fitted.rmse)
+    return replace(
+        entry,
+        law=shorter,
+        complexity=made.complexity,
+        rmse=fitted.rmse,
+        n_constants=len(constants(shorter)),
+    )
 
 
 def _has_brackets(equation: Equation) -> bool:
