@@ -178,7 +178,10 @@ def test_damaged_models_are_told(data: Path, capsys: pytest.CaptureFixture[str])
                 told = capsys.readouterr()
                 assert told.out == "" and str(place) in told.err
     (run / "result.json").write_text("{")
-    assert main(["show", str(run)]) == 2
+    (run / "model.json").write_bytes(whole)  # all that is needed
+    assert main(["predict", str(run), str(data)]) == 0
+    (run / "model.json").unlink()
+    assert main(["predict", str(run), str(data)]) == 2
     assert "result.json is damaged" in capsys.readouterr().err
     assert main(["show", str(data.parent / "none")]) == 2
     assert "none" in capsys.readouterr().err

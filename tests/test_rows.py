@@ -137,6 +137,32 @@ def test_several_targets_have_a_law_each():
     np.testing.assert_allclose(single.predict(X), Y, rtol=1e-9)
 
 
+def test_models_of_several_targets_behave_like_objects():
+    both = np.column_stack([Y, X.sum(axis=1)])
+    model = regressor().fit(X, Y).fit(X, both)
+    assert not hasattr(model, "equations_")
+    assert not hasattr(model, "status_")
+    assert "models_" in dir(model)
+    polars = pytest.importorskip("polars")
+    named = regressor().fit(X, polars.DataFrame({"q": Y, "r": X.sum(axis=1)}))
+    assert list(named.models_) == ["q", "r"]
+
+
+def test_columns_without_numbers_are_named():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": X[:, 0], "b": ["1.5", *["foo"] * 49]})
+    with pytest.raises(GSRError, match="column b, must be numbers, but row 1 has 'foo'"):
+        regressor().fit(frame, Y)
+    frame["b"] = pandas.date_range("2026-01-01", periods=50)
+    with pytest.raises(GSRError, match="column b, holds dates"):
+        regressor().fit(frame, Y)
+
+
+def test_few_different_rows_are_told():
+    with pytest.warns(UserWarning, match="only 3 of 60 rows differ"):
+        regressor(max_evals=60).fit(np.repeat(X[:3], 20, axis=0), np.repeat(Y[:3], 20))
+
+
 # ---- a search that goes on -------------------------------------------------------------------
 
 

@@ -1,9 +1,11 @@
 """Exact laws are multiplied out where that is shorter."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from gsr import Equation
+from gsr import Equation, GSRRegressor
 from gsr.library import PRESETS
 from gsr.prior.written_formula import parse
 from gsr.selection.choice import front
@@ -57,8 +59,22 @@ def test_sums_in_brackets_are_multiplied_out_where_that_is_shorter(formula, law,
     np.testing.assert_allclose(after.equation.predict(X), data.y, rtol=1e-12)
 
 
-def test_laws_that_are_not_exact_stay_as_they_are():
+def test_laws_that_are_not_exact_keep_their_error():
     y = 3 * X[:, 0] + 0.01 * RNG.normal(size=40)
     found, data = entry("y = 3*(x1 - 1) + 3", y)
-    object.__setattr__(found, "exact", False)
-    assert tidied(found, data) is found
+    noisy = replace(
+        found, exact=False, law=FittedLaw.of(found.law, exact=False, rmse=1.0), rmse=1.0
+    )
+    after = tidied(noisy, data)
+    assert str(after.equation) == "y = 3 x1"
+    assert after.rmse == pytest.approx(np.sqrt(np.mean((y - 3 * X[:, 0]) ** 2)))
+
+
+def test_powers_are_merged_so_that_a_law_has_values_where_it_reads_so():
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        table = rng.uniform(0.5, 3, (60, 2))
+        model = GSRRegressor(random_state=0, max_time=None, max_evals=4000, n_jobs=1)
+        model.fit(table, 2 * table[:, 0] ** 2 / table[:, 1] + 1)
+        assert str(model.equation_) == "y = 2 x1^2/x2 + 1"
+        assert model.predict([[0.0, 1.0]])[0] == pytest.approx(1.0)

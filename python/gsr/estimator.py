@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from gsr import options, prior, search, selection, subset, validation
 from gsr import rows as row_sets
 from gsr.equation import check_names
-from gsr.exceptions import GSRError, PredictionWarning
+from gsr.exceptions import GSRError, InterruptedWarning, PredictionWarning
 from gsr.library import Library, Transformation
 from gsr.presentation import Presentation
 from gsr.problem import Problem, core_settings, make_evolution, make_problem
@@ -28,6 +28,17 @@ from gsr.selection.tidy import tidied
 Array = npt.NDArray[np.float64]
 LibrarySpec = Library | str | Sequence[str | Transformation]
 Callback = Callable[[search.Progress], object]
+
+
+#: Attributes of a model of one target.
+OF_ONE_TARGET = (
+    "front_", "best_index_", "equation_", "history_", "status_", "n_generations_",
+    "n_evaluations_", "n_unconverged_",
+)  # fmt: skip
+
+
+def _warn_interrupted(message: str) -> None:
+    warnings.warn(message, InterruptedWarning, stacklevel=2)
 
 
 class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -62,7 +73,8 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         Whether fitted constants may carry units. False: all terms must have the unit of g(y), as
         in a law whose dimensional constants are among the features.
     required_terms : sequence of str, optional
-        Terms of f(x) that every law must have: ``["x1*x2"]``.
+        Terms of f(x) that every law must have: ``["x1*x2"]``. Numbers with a point inside them
+        are fitted: ``"sin(2.5*x1)"`` is a sine with a frequency that starts at 2.5.
     start : str, Equation or sequence, optional
         Known formulas to start from: ``"y = a*x1^2 + b*sin(x2)"``. See `gsr.fit_formula` to
         only fit their constants.
@@ -300,14 +312,15 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         self.n_generations_ = evolution.generation + 1
         self.n_evaluations_ = evolution.evaluations
         self.n_unconverged_ = evolution.n_unconverged
-        self._conclude([*evolution.front(), *evolution.runners_up()], problem, held)
+        with search.uninterrupted(_warn_interrupted):
+            self._conclude([*evolution.front(), *evolution.runners_up()], problem, held)
         if self.warm_start:
             self._running = (problem, evolution)
         return self
 
     def _fit_each(self, X: Any, y: Any, sample_weight: Any) -> GSRRegressor:
         """Fit a model of its own for each target."""
-        for name in ("front_", "best_index_", "equation_", "history_"):
+        for name in OF_ONE_TARGET:
             self.__dict__.pop(name, None)
         targets = self._targets(y)
         models = {name: self._for_one(name, set(targets) - {name}) for name in targets}

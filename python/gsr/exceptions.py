@@ -7,6 +7,10 @@ class GSRError(ValueError):
     """Input that cannot be used, told in the user's words."""
 
 
+class SeveralTargetsError(GSRError, AttributeError):
+    """A model of several targets was asked for what only a model of one has."""
+
+
 class PredictionWarning(UserWarning):
     """Some predictions are missing or had to be guessed; the message says which and why."""
 

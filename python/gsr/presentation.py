@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from gsr.equation import Equation
-from gsr.exceptions import GSRError
+from gsr.exceptions import GSRError, SeveralTargetsError
 from gsr.selection import FrontEntry
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class Presentation:
         """The front as a table, simplest first, with the chosen law marked."""
         from gsr.table import EquationTable
 
+        check_is_fitted(self)
         self._check_single()
         return EquationTable(self.front_, self.best_index_)
 
@@ -211,8 +212,9 @@ class Presentation:
         self._check_single()
         if index is None:
             return self.front_[self.best_index_]
-        if not -len(self.front_) <= index < len(self.front_):
-            raise GSRError(f"index must be from 0 to {len(self.front_) - 1}, got {index}")
+        whole = isinstance(index, (int, np.integer)) and not isinstance(index, bool)
+        if not whole or not -len(self.front_) <= index < len(self.front_):
+            raise GSRError(f"index must be from 0 to {len(self.front_) - 1}, got {index!r}")
         return self.front_[index]
 
     def _check_single(self) -> None:
@@ -220,4 +222,6 @@ class Presentation:
         models: Mapping[str, Any] | None = getattr(self, "models_", None)
         if models:
             names = ", ".join(map(repr, models))
-            raise GSRError(f"there are several targets: choose one of models_[...]: {names}")
+            raise SeveralTargetsError(
+                f"there are several targets: choose one of models_[...]: {names}"
+            )

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from gsr import _core, options, prior, search, selection, subset, validation
 from gsr import rows as row_sets
+from gsr.encoding import evaluate
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library, resolve
@@ -236,6 +237,7 @@ def _constraints(problem: Problem, rules: Mapping[str, set[str]]) -> Any:
         required = parse_terms(
             asked.required_terms, problem.names, data.library, problem.target_name
         )
+        _check_required(asked.required_terms, required, data)
         if asked.max_terms is not None and asked.max_terms < len(required):
             raise GSRError(
                 f"max_terms={asked.max_terms} leaves no room for {len(required)} required terms"
@@ -256,6 +258,18 @@ def _constraints(problem: Problem, rules: Mapping[str, set[str]]) -> Any:
         max_complexity=asked.max_complexity,
         accept=problem.accept if problem.checker is not None else None,
     )
+
+
+def _check_required(terms: Sequence[Any], required: Sequence[Any], data: Training) -> None:
+    """Name the required term that is undefined on the data, or does not vary."""
+    shown = [terms] if isinstance(terms, str) else list(terms)
+    for term, matrix in zip(shown, required, strict=True):
+        with np.errstate(all="ignore"):
+            values = evaluate([matrix], data.library, data.X)[:, 0]
+        if not np.isfinite(values).all():
+            raise GSRError(f"the required term {str(term)!r} is undefined on some rows")
+        if np.ptp(values) == 0.0:
+            raise GSRError(f"the required term {str(term)!r} is the same on all rows")
 
 
 # ---- the search ----------------------------------------------------------------------------------

@@ -92,6 +92,12 @@ def merged(rows: Rows) -> Rows:
     if rows.weights is None and len(unique) == len(table):
         return rows
     if len(unique) < MIN_ROWS:  # too few to work with by themselves
+        if len(kept) >= MIN_ROWS:
+            warnings.warn(
+                f"only {len(unique)} of {len(kept)} rows differ: many laws go through them",
+                UserWarning,
+                stacklevel=4,
+            )
         return rows.take(kept)
     summed = np.asarray(np.bincount(place.ravel(), weights=weights[kept]), dtype=float)
     return Rows(np.asfortranarray(unique[:, :-1]), unique[:, -1].copy(), summed).normalised()
@@ -109,9 +115,8 @@ def split(rows: Rows, fraction: float | None, seed: int) -> tuple[Rows, Rows | N
 def targets(y: Any) -> dict[str, Any]:
     """Return the columns of several targets by their names; y1, y2, ... unless they have some."""
     names = [str(name) for name in getattr(y, "columns", [])]
-    columns = y if names else np.asarray(y).T
+    columns = np.asarray(y).T
     names = names or [f"y{k + 1}" for k in range(len(columns))]
     if len(set(names)) < len(names):
         raise GSRError(f"names of the targets must differ, got {', '.join(names)}")
-    framed = hasattr(y, "iloc")
-    return {name: y.iloc[:, k].to_numpy() if framed else columns[k] for k, name in enumerate(names)}
+    return dict(zip(names, columns, strict=True))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -81,6 +84,38 @@ def run(
         )
         return "interrupted"
     return status
+
+
+@contextmanager
+def uninterrupted(
+    tell: Callable[[str], object], signals: Sequence[signal.Signals] = (signal.SIGINT,)
+) -> Iterator[None]:
+    """Put off a first Ctrl-C while the results of a search are made or written.
+
+    Parameters
+    ----------
+    tell : callable
+        Gets a message when that happens.
+    signals : sequence
+        What to put off.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    waiting: list[int] = []
+
+    def put_off(number: int, _: Any) -> None:
+        waiting.append(number)
+        if len(waiting) > 1:
+            raise KeyboardInterrupt
+        tell("the search has ended and its results are being kept; once more to give them up")
+
+    before = [signal.signal(each, put_off) for each in signals]
+    try:
+        yield
+    finally:
+        for each, handler in zip(signals, before, strict=True):
+            signal.signal(each, handler)
 
 
 def recorded(

@@ -51,6 +51,24 @@ def check_columns(X: Any) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise GSRError(f"names of columns must differ, but {twice[0]!r} is there twice")
+    for name in X.columns if hasattr(X, "dtypes") else ():
+        _check_column(X[name], str(name))
+
+
+def _check_column(column: Any, name: str) -> None:
+    """Raise if a column of a data frame holds no numbers; name a value."""
+    values = np.asarray(column)
+    if values.dtype.kind in "mM":
+        raise GSRError(f"X, column {name}, holds dates or times: turn them into numbers")
+    if values.dtype.kind not in "OSUT":
+        return
+    for row, value in enumerate(values.tolist()):
+        try:
+            float(np.nan if value is None else value)
+        except (TypeError, ValueError):
+            raise GSRError(
+                f"X, column {name}, must be numbers, but row {row} has {value!r}"
+            ) from None
 
 
 def as_numbers(y: Any, X: Array) -> Array:

@@ -138,24 +138,8 @@ def terminated_like_interrupted() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-@contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
+def uninterrupted() -> contextlib.AbstractContextManager[None]:
     """Put off a first Ctrl-C or SIGTERM while results are made or written."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    waiting: list[int] = []
+    from gsr import search
 
-    def put_off(number: int, _: Any) -> None:
-        waiting.append(number)
-        if len(waiting) > 1:
-            raise KeyboardInterrupt
-        complain("the search has ended and its results are being kept; once more to give them up")
-
-    signals = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(each, put_off) for each in signals]
-    try:
-        yield
-    finally:
-        for each, handler in zip(signals, before, strict=True):
-            signal.signal(each, handler)
+    return search.uninterrupted(complain, (signal.SIGINT, signal.SIGTERM))

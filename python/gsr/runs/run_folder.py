@@ -415,6 +415,7 @@ def load_model(path: str | os.PathLike[str]) -> GSRRegressor:
 
     place = Path(path)
     if place.is_dir():
-        read(place)
+        if not (place / "model.json").exists():
+            read(place)  # says what is wrong with the folder
         place = place / "model.json"
     return saving.load(place)

@@ -7,6 +7,7 @@ Mapping tables and training rows that several laws share are stored once, in `li
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -68,6 +69,9 @@ class Writer:
     def model(self, model: Any) -> Plain:
         """Return an estimator: its parameters, and what it has found."""
         parameters, left_out = self._parameters(model.get_params(deep=False))
+        if left_out:
+            told = "; ".join(f"{name}: {why}" for name, why in left_out.items())
+            warnings.warn(f"not in the saved model: {told}", UserWarning, stacklevel=4)
         found = vars(model)
         several = found.get("models_") or {}
         return {

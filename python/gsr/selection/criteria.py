@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from gsr.encoding.rows import ONE, Row, factors
@@ -43,7 +44,9 @@ def check(criterion: Criterion) -> None:
     """Raise unless the criterion is known."""
     if callable(criterion) or criterion in CRITERIA[:-1] or _WITHIN.fullmatch(str(criterion)):
         return
-    raise GSRError(f"criterion must be one of {CRITERIA} or a callable, got {criterion!r}")
+    near = get_close_matches(str(criterion), CRITERIA, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise GSRError(f"criterion must be one of {CRITERIA} or a callable, got {criterion!r}{hint}")
 
 
 #: Bits that a function takes beyond those of its node: what seldom comes up in laws costs more.

@@ -1,7 +1,7 @@
-"""Exact laws in fewer nodes: sums that stand in brackets are multiplied out where that is shorter.
+"""Laws in fewer nodes: sums in brackets are multiplied out, powers merged, where that is shorter.
 
 A search that looks for what explains most may put `-1.5 (1 - x^2) + 1` where `1.5 x^2 - 0.5` says
-the same.
+the same, or `x1^3` times `1/(x1 x2)`, which has no value at 0.
 """
 
 from __future__ import annotations
@@ -16,19 +16,25 @@ from gsr.library import Library
 from gsr.selection.choice import FrontEntry
 from gsr.selection.fitted import FittedLaw, Training, constants
 from gsr.selection.refit import refit
+from gsr.selection.target_scale import rmse
+from gsr.transformation import POWERS
+
+#: Errors that differ by less are the same.
+ROUNDING = 1e-9
 
 
 def tidied(entry: FrontEntry, data: Training) -> FrontEntry:
-    """Return an exact law multiplied out, if it is then shorter and still exact on the data."""
-    if not entry.exact or not _has_brackets(entry.equation):
+    """Return a law multiplied out and with its powers merged, if that is shorter and as good."""
+    if not _may_shrink(entry.equation):
         return entry
     try:
         law = _multiplied_out(entry)
     except GSRError:
         return entry  # the encoding has no room for a term
-    fitted = refit(law, data)
+    fitted = refit(law, data) if entry.exact else FittedLaw.of(law, rmse=rmse(law, data))
     made = entry.make(fitted)
-    if not fitted.exact or made.complexity >= entry.complexity:
+    as_good = fitted.exact if entry.exact else fitted.rmse <= entry.rmse * (1.0 + ROUNDING)
+    if not as_good or made.complexity >= entry.complexity:
         return entry
     shorter = FittedLaw.of(fitted, complexity=made.complexity)
     return replace(
@@ -40,12 +46,22 @@ def tidied(entry: FrontEntry, data: Training) -> FrontEntry:
     )
 
 
-def _has_brackets(equation: Equation) -> bool:
-    return any(
-        _is_sum(row, equation.library)
-        for matrix in equation.phi
-        for row in factors(matrix, equation.library)
-    )
+def _may_shrink(equation: Equation) -> bool:
+    """Tell whether a sum stands in brackets, or a feature in two factors of a term."""
+    for matrix in equation.phi:
+        rows = factors(matrix, equation.library)
+        powers = [base for row in rows for base in _powers(row, equation.library)]
+        if len(set(powers)) < len(powers) or any(_is_sum(row, equation.library) for row in rows):
+            return True
+    return False
+
+
+def _powers(row: Row, library: Library) -> set[int]:
+    """Return the features of which a factor is a power."""
+    if library.names[row.code] not in POWERS:
+        return set()
+    lone = row.argument.is_product or len(row.argument.parts) == 1
+    return {part.base for part in row.argument.parts if lone and isinstance(part.base, int)}
 
 
 def _is_sum(row: Row, library: Library) -> bool:
