@@ -8,6 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
+#: Seconds between strikes.
+AGAIN = 0.1
+
+
 class TimeUp(BaseException):
     """Not an Exception, so that the handlers of the code under the limit let it pass."""
 
@@ -20,19 +24,20 @@ def deadline(seconds: float) -> Iterator[None]:
     """
     thread = ctypes.c_ulong(threading.get_ident())
     raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
-    ended = threading.Lock()  # taken once: by the block that ends or by the timer that fires
+    ended = threading.Event()
 
-    def fire() -> None:
-        if ended.acquire(blocking=False):
+    def strike() -> None:
+        # Again and again: an exception inside a callback of the interpreter is swallowed.
+        wait = max(seconds, 0.0)
+        while not ended.wait(wait):
             raise_in(thread, ctypes.py_object(TimeUp))
+            wait = AGAIN
 
-    timer = threading.Timer(max(seconds, 0.0), fire)
-    timer.daemon = True
+    timer = threading.Thread(target=strike, daemon=True)
     timer.start()
     try:
         yield
     finally:
-        timer.cancel()
-        if not ended.acquire(blocking=False):
-            timer.join()
-            raise_in(thread, None)  # nothing may strike after the block
+        ended.set()
+        timer.join()
+        raise_in(thread, None)  # nothing may strike after the block

@@ -83,6 +83,8 @@ class Writer:
             yield self._call(row, opposite), -exponent if opposite else exponent, True
 
     def _argument(self, argument: Argument, exponent: int) -> Iterator[Power]:
+        if argument.lone == ONE:
+            return
         if _is_sum(argument):
             yield f"({self._sum(argument)})", exponent, False
             return
