@@ -78,3 +78,10 @@ def test_powers_are_merged_so_that_a_law_has_values_where_it_reads_so():
         model.fit(table, 2 * table[:, 0] ** 2 / table[:, 1] + 1)
         assert str(model.equation_) == "y = 2 x1^2/x2 + 1"
         assert model.predict([[0.0, 1.0]])[0] == pytest.approx(1.0)
+
+
+def test_functions_that_do_nothing_are_left_out():
+    table = 1e-12 * X
+    y = 2e32 * table[:, 0] ** 2 / table[:, 1] + 1e20
+    model = GSRRegressor(random_state=0, max_time=None, max_evals=4000, n_jobs=1).fit(table, y)
+    assert str(model.equation_) == "y = 2e32 x1^2/x2 + 1e20"

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-
 #: Seconds between strikes.
 AGAIN = 0.1
 

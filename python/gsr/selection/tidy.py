@@ -9,26 +9,32 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gsr.encoding.rows import Row, factors
+import numpy as np
+
+from gsr.encoding.rows import Row, argument_values, factors, row_values, rows
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.selection.choice import FrontEntry
-from gsr.selection.fitted import FittedLaw, Training, constants
+from gsr.selection.fitted import FittedLaw, LawLike, Training, constants
 from gsr.selection.refit import refit
 from gsr.selection.target_scale import rmse
 from gsr.transformation import POWERS
 
+#: Functions that are t for small t, and how near that must be.
+NEARLY_IDENTITY = ("sin", "tan", "tanh")
+IDLE = 1e-15
 #: Errors that differ by less are the same.
 ROUNDING = 1e-9
 
 
 def tidied(entry: FrontEntry, data: Training) -> FrontEntry:
     """Return a law multiplied out and with its powers merged, if that is shorter and as good."""
-    if not _may_shrink(entry.equation):
+    equation = _without_idle(entry, data)
+    if equation is entry.equation and not _may_shrink(equation):
         return entry
     try:
-        law = _multiplied_out(entry)
+        law = _multiplied_out(entry.law, equation)
     except GSRError:
         return entry  # the encoding has no room for a term
     fitted = refit(law, data) if entry.exact else FittedLaw.of(law, rmse=rmse(law, data))
@@ -49,9 +55,9 @@ def tidied(entry: FrontEntry, data: Training) -> FrontEntry:
 def _may_shrink(equation: Equation) -> bool:
     """Tell whether a sum stands in brackets, or a feature in two factors of a term."""
     for matrix in equation.phi:
-        rows = factors(matrix, equation.library)
-        powers = [base for row in rows for base in _powers(row, equation.library)]
-        if len(set(powers)) < len(powers) or any(_is_sum(row, equation.library) for row in rows):
+        product = factors(matrix, equation.library)
+        powers = [base for row in product for base in _powers(row, equation.library)]
+        if len(set(powers)) < len(powers) or any(_is_sum(row, equation.library) for row in product):
             return True
     return False
 
@@ -69,18 +75,36 @@ def _is_sum(row: Row, library: Library) -> bool:
     return plain and not row.argument.is_product and len(row.argument.parts) > 1
 
 
-def _multiplied_out(entry: FrontEntry) -> FittedLaw:
+def _without_idle(entry: FrontEntry, data: Training) -> Equation:
+    """Return the equation without functions that do nothing: sin(t) is t where t is tiny."""
+    library = data.library
+    if "identity" not in library:
+        return entry.equation
+    changed = [[list(row) for row in matrix] for matrix in entry.law.phi]
+    found = False
+    for matrix, new in zip(entry.law.phi, changed, strict=True):
+        for row in rows(matrix, library):
+            if row is None or library.names[row.code] not in NEARLY_IDENTITY:
+                continue
+            argument = argument_values(row.argument, data.X, library)
+            plain = Row(row.code, row.argument)
+            if np.allclose(row_values(plain, data.X, library), argument, rtol=IDLE, atol=0.0):
+                new[row.number][0] = library.code("identity") * (-1 if row.reciprocal else 1)
+                found = True
+    return entry.make(FittedLaw.of(entry.law, phi=tuple(changed))) if found else entry.equation
+
+
+def _multiplied_out(law: LawLike, equation: Equation) -> FittedLaw:
     import sympy
 
     from gsr.prior.written_formula import parse
 
-    equation = entry.equation
     sides: Any = equation.sympy()
     whole = sympy.Eq(sides.lhs, sympy.expand(sides.rhs), evaluate=False)
     names = (equation.feature_names, equation.target_name)
     found = parse(whole, *names, equation.library, equation.target_library)[0]
     return FittedLaw.of(
-        entry.law,
+        law,
         phi=tuple(found.phi),
         alpha=found.alpha,
     )
