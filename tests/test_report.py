@@ -201,7 +201,7 @@ def test_run_folder_gives_the_same_page_and_how_to_repeat_it(run, model):
     for said in (
         str(model.equation_), "5,000 rows, 4 columns. The ranges are those of 60 of them.",
         "some <data>.csv", "ab12", np.__version__, f"{model.n_evaluations_:,}", "seed 7",
-        'target = "</title><b>y"', "the generations were up",
+        'target = "</title><b>y"', "the limit of generations was reached",
         f"gsr fit --config '{run}/config.toml' -o '{run}-again'",
     ):  # fmt: skip
         assert said in outline.text
