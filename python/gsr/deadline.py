@@ -7,9 +7,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-#: Seconds between strikes.
-AGAIN = 0.1
-
 
 class TimeUp(BaseException):
     """Not an Exception, so that the handlers of the code under the limit let it pass."""
@@ -23,20 +20,19 @@ def deadline(seconds: float) -> Iterator[None]:
     """
     thread = ctypes.c_ulong(threading.get_ident())
     raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
-    ended = threading.Event()
+    ended = threading.Lock()  # taken once: by the block that ends or by the timer that fires
 
-    def strike() -> None:
-        # Again and again: an exception inside a callback of the interpreter is swallowed.
-        wait = max(seconds, 0.0)
-        while not ended.wait(wait):
+    def fire() -> None:
+        if ended.acquire(blocking=False):
             raise_in(thread, ctypes.py_object(TimeUp))
-            wait = AGAIN
 
-    timer = threading.Thread(target=strike, daemon=True)
+    timer = threading.Timer(max(seconds, 0.0), fire)
+    timer.daemon = True
     timer.start()
     try:
         yield
     finally:
-        ended.set()
-        timer.join()
-        raise_in(thread, None)  # nothing may strike after the block
+        timer.cancel()
+        if not ended.acquire(blocking=False):
+            timer.join()
+            raise_in(thread, None)  # nothing may strike after the block
