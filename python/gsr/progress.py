@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 Report = Callable[[Progress], object]
 
+#: Letters of a law in a log.
+LOGGED = 90
 #: Seconds between two looks at the current law, which takes some ms to write, and at the rest.
 LAW_EVERY = 0.5
 TERMINAL_EVERY = 0.1
@@ -166,7 +169,8 @@ def _lines(console: Console) -> Iterator[Report]:
     def show(progress: Progress) -> None:
         if pace.lets(progress):
             pace.due = max(1.0, 1.5 * progress.seconds)  # a long search needs no long log
-            say(f"{progress.seconds:8.1f} s  {_counts(progress)}  {pace.law}")
+            law = textwrap.shorten(pace.law, LOGGED, placeholder=" ...")
+            say(f"{progress.seconds:8.1f} s  {_counts(progress)}  {law}")
 
     yield show
     say(pace.summary())
