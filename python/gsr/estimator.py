@@ -438,15 +438,6 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
             deviations[complete] = prediction_std(entry, table[complete])
         return values, deviations
 
-    def _table(self, X: Any) -> tuple[Array, npt.NDArray[np.bool_]]:
-        """Return the checked features and which rows have no missing value."""
-        table = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False)
-        complete = np.ones(len(table), dtype=bool)
-        if self.missing == "drop":
-            complete = ~np.isnan(table).any(axis=1)
-        validation.check_finite(table[complete], [f"X, column {name}," for name in self._names])
-        return table, complete
-
     def score(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: Any = None) -> float:
         """Return the coefficient of determination R2 of the predictions.
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class GSRError(ValueError):
     """Input that cannot be used, told in the user's words."""
@@ -25,3 +28,27 @@ class InterruptedWarning(UserWarning):
 
 class MissingWarning(UserWarning):
     """Rows with missing values were left out."""
+
+
+def suggestion(name: object, known: Iterable[str], *, otherwise_list: bool = False) -> str:
+    """Return the end of a message about an unknown name: what may have been meant.
+
+    Parameters
+    ----------
+    name : object
+        What was given.
+    known : iterable of str
+        What there is.
+    otherwise_list : bool
+        Without a near name, list all of them.
+
+    Returns
+    -------
+    str
+        Begins with a semicolon, or is empty.
+    """
+    names = list(known)
+    near = get_close_matches(str(name), names, n=1)
+    if near:
+        return f"; did you mean {near[0]!r}?"
+    return f"; there are {', '.join(names)}" if otherwise_list else ""

@@ -9,13 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import wraps
 from numbers import Integral, Real
 from typing import Any
 
 from gsr import _core
-from gsr.exceptions import GSRError
+from gsr.exceptions import GSRError, suggestion
 
 #: The core counts with 32 bits.
 LARGEST_INT = 2**31 - 1
@@ -147,12 +146,6 @@ def check_required(name: str, value: object, allowed: Range | Choice) -> None:
     """Raise unless the value is allowed; None is not."""
     if value is None or not allowed.holds(value):
         raise GSRError(f"{name} must be {allowed}, got {value!r}")
-
-
-def suggestion(name: object, known: Iterable[str]) -> str:
-    """Return the end of a message about an unknown name: what may have been meant."""
-    near = get_close_matches(str(name), list(known), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def suggests(init: Callable[..., None]) -> Callable[..., None]:

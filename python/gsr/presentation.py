@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from gsr import validation
 from gsr.equation import Equation
 from gsr.exceptions import GSRError, SeveralTargetsError
 from gsr.selection import FrontEntry
@@ -30,6 +31,8 @@ class Presentation:
     front_: list[FrontEntry]
     best_index_: int
     equation_: Equation
+    missing: str
+    _names: list[str]
 
     # ---- laws --------------------------------------------------------------------------------
 
@@ -205,7 +208,12 @@ class Presentation:
 
     def _table(self, X: Any) -> tuple[Array, npt.NDArray[np.bool_]]:
         """Return the checked features and which rows have no missing value."""
-        raise NotImplementedError
+        table = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False)
+        complete = np.ones(len(table), dtype=bool)
+        if self.missing == "drop":
+            complete = ~np.isnan(table).any(axis=1)
+        validation.check_finite(table[complete], [f"X, column {name}," for name in self._names])
+        return table, complete
 
     def _entry(self, index: int | None) -> FrontEntry:
         check_is_fitted(self)

@@ -7,7 +7,6 @@ done by interval arithmetic in the whole box.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ import numpy.typing as npt
 from gsr.encoding import evaluate
 from gsr.encoding.writing import number, shown_name
 from gsr.equation import Equation
-from gsr.exceptions import GSRError
+from gsr.exceptions import GSRError, suggestion
 from gsr.transformation import Array
 
 FEATURE_KINDS = ("increasing", "decreasing", "convex", "concave")
@@ -267,11 +266,8 @@ def _named(name: Any, wanted: Any, features: tuple[str, ...], target: str) -> It
         yield Constraint(str(name), rule=wanted)
         return
     if name not in (*features, target):
-        near = get_close_matches(str(name), [*features, target], n=1)
-        hint = (
-            f"did you mean {near[0]!r}?" if near else f"there are {', '.join(features)}, {target}"
-        )
-        raise GSRError(f"constraints has {name!r}, which is no feature and not the target; {hint}")
+        hint = suggestion(name, [*features, target], otherwise_list=True)
+        raise GSRError(f"constraints has {name!r}, which is no feature and not the target{hint}")
     kinds = TARGET_KINDS if name == target else FEATURE_KINDS
     for kind in [wanted] if isinstance(wanted, str) else _listed(wanted, name):
         if callable(kind):
@@ -279,11 +275,9 @@ def _named(name: Any, wanted: Any, features: tuple[str, ...], target: str) -> It
             continue
         if kind not in kinds:
             what = "the target" if name == target else "a feature"
-            near = get_close_matches(str(kind), kinds, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
             raise GSRError(
                 f"constraints[{name!r}] is for {what} and must be {' or '.join(map(repr, kinds))},"
-                f" got {kind!r}{hint}"
+                f" got {kind!r}{suggestion(kind, kinds)}"
             )
         yield Constraint(kind, None if name == target else features.index(name))
 

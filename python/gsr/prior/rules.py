@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from gsr import _core
-from gsr.exceptions import GSRError
+from gsr.exceptions import GSRError, suggestion
 from gsr.library import Library
 from gsr.transformation import BUILTINS
 
@@ -68,20 +67,17 @@ def _check(label: str, given: Names | None, names: Sequence[str], known: set[str
         raise GSRError(f"{label} must be a mapping such as {{'x1': ['sin']}}, got {given!r}")
     for name, listed in given.items():
         if name != EVERY and name not in names:
-            raise GSRError(f"{label} has {name!r}, which is no variable{_hint(name, names)}")
+            raise GSRError(
+                f"{label} has {name!r}, which is no variable{suggestion(name, names, otherwise_list=True)}"
+            )
         if isinstance(listed, str):
             raise GSRError(f"{label}[{name!r}] must be a list of names, got {listed!r}")
         for each in listed:
             if each not in known:
                 raise GSRError(
                     f"{label}[{name!r}] has {each!r}, which is no transformation"
-                    f"{_hint(str(each), sorted(known))}"
+                    f"{suggestion(each, sorted(known), otherwise_list=True)}"
                 )
-
-
-def _hint(name: str, known: Sequence[str]) -> str:
-    near = get_close_matches(str(name), known, n=1)
-    return f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(known)}"
 
 
 def _forbidden(names: set[str], library: Library) -> dict[str, Any]:

@@ -7,7 +7,6 @@ is found in whatever the columns hold.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 from gsr.encoding.rows import ONE, Argument, Matrix, Row, factors
 from gsr.encoding.writing import Writer, shown_name
 from gsr.equation import Equation
-from gsr.exceptions import GSRError
+from gsr.exceptions import GSRError, suggestion
 from gsr.library import Library
 from gsr.prior.unit_parser import NONE, Dimension, parse, place
 from gsr.transformation import POWERS, Array
@@ -48,9 +47,8 @@ def dimensions(
     names = [*feature_names, target_name]
     for name in units:
         if name not in names:
-            near = get_close_matches(str(name), names, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
-            raise GSRError(f"units has {name!r}, which is no feature and not the target; {hint}")
+            hint = suggestion(name, names, otherwise_list=True)
+            raise GSRError(f"units has {name!r}, which is no feature and not the target{hint}")
     missing = [name for name in names if name not in units]
     if missing:
         raise GSRError(

@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gsr.exceptions import GSRError
+from gsr.exceptions import GSRError, suggestion
 from gsr.options import Choice
 from gsr.runs import settings
 from gsr.runs.settings import Key, schema
@@ -163,8 +163,7 @@ def check(section: str, name: str, value: Any, label: str) -> str | None:
         return None
     hint = ""
     if isinstance(value, str) and isinstance(kind, Choice):
-        near = get_close_matches(value, [str(each) for each in kind.values], n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = suggestion(value, map(str, kind.values))
     return f"{label} must be {kind}, got {_shown(value)}{hint}"
 
 
@@ -236,13 +235,10 @@ def _unknown_key(section: str, name: str) -> str | None:
     keys = schema()[section]
     if name in keys:
         return None
-    near = get_close_matches(name, list(keys), n=1)
     homes = [other for other, known in schema().items() if name in known]
     if homes:
-        hint = f"it belongs below [{homes[0]}]"
-    else:
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(keys)}"
-    return f"[{section}] has no key {name!r}; {hint}"
+        return f"[{section}] has no key {name!r}; it belongs below [{homes[0]}]"
+    return f"[{section}] has no key {name!r}{suggestion(name, keys, otherwise_list=True)}"
 
 
 class _Places:

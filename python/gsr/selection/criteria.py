@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from gsr.encoding.rows import ONE, Row, factors
-from gsr.exceptions import GSRError
+from gsr.exceptions import GSRError, suggestion
 from gsr.selection import target_scale
 
 if TYPE_CHECKING:
@@ -44,8 +43,7 @@ def check(criterion: Criterion) -> None:
     """Raise unless the criterion is known."""
     if callable(criterion) or criterion in CRITERIA[:-1] or _WITHIN.fullmatch(str(criterion)):
         return
-    near = get_close_matches(str(criterion), CRITERIA, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = suggestion(criterion, CRITERIA)
     raise GSRError(f"criterion must be one of {CRITERIA} or a callable, got {criterion!r}{hint}")
 
 
