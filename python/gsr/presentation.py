@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from gsr import validation
 from gsr.equation import Equation
 from gsr.exceptions import GSRError, SeveralTargetsError
+from gsr.rows import Missing
 from gsr.selection import FrontEntry
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Presentation:
     front_: list[FrontEntry]
     best_index_: int
     equation_: Equation
-    missing: str
+    missing: Missing
     _names: list[str]
 
     # ---- laws --------------------------------------------------------------------------------

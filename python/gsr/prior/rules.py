@@ -67,9 +67,8 @@ def _check(label: str, given: Names | None, names: Sequence[str], known: set[str
         raise GSRError(f"{label} must be a mapping such as {{'x1': ['sin']}}, got {given!r}")
     for name, listed in given.items():
         if name != EVERY and name not in names:
-            raise GSRError(
-                f"{label} has {name!r}, which is no variable{suggestion(name, names, otherwise_list=True)}"
-            )
+            hint = suggestion(name, names, otherwise_list=True)
+            raise GSRError(f"{label} has {name!r}, which is no variable{hint}")
         if isinstance(listed, str):
             raise GSRError(f"{label}[{name!r}] must be a list of names, got {listed!r}")
         for each in listed:
