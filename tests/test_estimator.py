@@ -651,7 +651,7 @@ def test_options_reach_the_core(monkeypatch):
         seen.append(settings)
         raise StoppedError
 
-    monkeypatch.setattr(_core, "Evolution", record)
+    monkeypatch.setattr(_core, "Island", record)
     model = regressor(**VALUES, solver="printed", max_generations=12, n_jobs=3)
     with pytest.raises(StoppedError):
         model.fit(X, Y)

@@ -207,7 +207,7 @@ def test_more_rows_than_are_kept_still_have_their_values():
         settings_ = _core.Settings()
         settings_.max_generations = 12
         settings_.max_bytes = max_bytes
-        evolution = _core.Evolution(x, y, TABLE, TABLE, settings_)
+        evolution = _core.Island(x, y, TABLE, TABLE, settings_)
         evolution.run(60.0)
         return [(law.phi, law.psi, law.alpha, law.beta, law.rmse) for law in evolution.front()]
 

@@ -24,7 +24,7 @@ def make(x, y, features=FEATURES, targets=TARGETS, **changes):
     settings = _core.Settings()
     for name, value in changes.items():
         setattr(settings, name, value)
-    return _core.Evolution(np.asfortranarray(x), y, table(features), table(targets), settings)
+    return _core.Island(np.asfortranarray(x), y, table(features), table(targets), settings)
 
 
 def evolve(x, y, *args, **changes):
@@ -273,7 +273,7 @@ y = np.sin(3 * x[:, 0]) * x[:, 1] + x[:, 1] + 3 + 0.1 * rng.normal(size=40)
 for seed in range(5):
     settings = _core.Settings()
     settings.n_psi, settings.max_generations, settings.seed = 3, 60, seed
-    evolution = _core.Evolution(np.asfortranarray(x), y, features, targets, settings)
+    evolution = _core.Island(np.asfortranarray(x), y, features, targets, settings)
     evolution.run(60.0)
     for law in evolution.front():
         f = _core.evaluate_bases(features, law.phi, x) @ law.alpha

@@ -22,7 +22,7 @@ def make(x, y, library=LIBRARY, targets=LIBRARY, **changes):
     settings = _core.Settings()
     for name, value in (WIDE | changes).items():
         setattr(settings, name, value)
-    return _core.Evolution(np.asfortranarray(x), y, library.table, targets.table, settings)
+    return _core.Island(np.asfortranarray(x), y, library.table, targets.table, settings)
 
 
 def evolve(x, y, *args, **changes):
@@ -234,6 +234,6 @@ def test_own_transformation_inside_the_guided_search(n_threads):
     for name, value in (WIDE | {"n_threads": n_threads, "max_generations": 400}).items():
         setattr(settings, name, value)
     y = x[:, 0] / (1 + x[:, 1] ** 4)
-    evolution = _core.Evolution(np.asfortranarray(x), y, table, targets, settings)
+    evolution = _core.Island(np.asfortranarray(x), y, table, targets, settings)
     assert evolution.run(LONG) == "exact"
     assert calls

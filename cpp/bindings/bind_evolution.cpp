@@ -7,7 +7,7 @@
 #include <string>
 
 #include "bindings.hpp"
-#include "gsr/evolution.hpp"
+#include "gsr/island.hpp"
 
 namespace gsr::bindings {
 namespace {
@@ -27,19 +27,96 @@ Buffer roots_of(const std::optional<Array>& weights, const Columns& target) {
   return roots;
 }
 
-std::unique_ptr<Evolution> make_evolution(const Table2D& x, const Array& y, const Table& table,
-                                          const Table& target_table, const Settings& settings,
-                                          const Constraints& constraints,
-                                          const std::optional<Array>& weights) {
+// Columns that other islands use too, in this process or another one: no copy is made. They must be
+// padded with zeros to whole cache lines, and nobody may change them.
+std::optional<Columns> shared_columns(const py::array& x) {
+  const Index n = x.shape(0);
+  const bool padded_columns = x.dtype().is(py::dtype::of<double>()) && x.strides(0) == 8 &&
+                              x.strides(1) == 8 * padded(n) && !x.writeable() &&
+                              reinterpret_cast<std::uintptr_t>(x.data()) % 64 == 0;
+  if (!padded_columns) return std::nullopt;
+  auto* owner = new py::object(x);
+  const std::shared_ptr<const void> keeper(owner, [](const void* p) {
+    const py::gil_scoped_acquire gil;
+    delete static_cast<const py::object*>(p);
+  });
+  return Columns(static_cast<const double*>(x.data()), n, x.shape(1), keeper);
+}
+
+std::unique_ptr<Island> make_island(const py::array& x, const Array& y, const Table& table,
+                                    const Table& target_table, const Settings& settings,
+                                    const Constraints& constraints,
+                                    const std::optional<Array>& weights) {
   if (x.ndim() != 2 || y.ndim() != 1 || x.shape(0) != y.shape(0))
     throw std::invalid_argument("x must be (rows, features) and y (rows)");
   const Index n = x.shape(0);
   Columns target(n, 1);
   std::copy_n(y.data(), n, target[0]);
   Buffer roots = roots_of(weights, target);
-  return std::make_unique<Evolution>(Problem{Dataset{columns_from(x)}, Dataset{std::move(target)},
-                                             table, target_table, settings, constraints,
-                                             std::move(roots)});
+  std::optional<Columns> features = shared_columns(x);
+  if (!features) features = columns_from(Table2D(x));
+  return std::make_unique<Island>(Problem{Dataset{std::move(*features)}, Dataset{std::move(target)},
+                                          table, target_table, settings, constraints,
+                                          std::move(roots)});
+}
+
+py::bytes bytes_of(const std::string& text) { return py::bytes(text); }
+
+template <typename Give>
+auto giving_bytes(Give give) {
+  return [give](Island& island) {
+    std::string text;
+    {
+      const py::gil_scoped_release release;
+      text = (island.*give)();
+    }
+    return bytes_of(text);
+  };
+}
+
+template <typename Take>
+auto taking_bytes(Take take) {
+  return [take](Island& island, const py::bytes& bytes) {
+    const auto view = static_cast<std::string_view>(bytes);
+    const py::gil_scoped_release release;
+    (island.*take)(view);
+  };
+}
+
+void bind_island(py::module_& m) {
+  py::register_exception<DamagedBytes>(m, "DamagedBytes", PyExc_ValueError);
+  py::enum_<EmigrantSelection>(m, "EmigrantSelection")
+      .value("best", EmigrantSelection::best)
+      .value("random", EmigrantSelection::random);
+  py::enum_<Replacement>(m, "Replacement")
+      .value("fair", Replacement::fair)
+      .value("worst", Replacement::worst)
+      .value("random", Replacement::random);
+  py::class_<Island, Evolution>(m, "Island")
+      .def(py::init(&make_island), py::arg("x"), py::arg("y"), py::arg("table"),
+           py::arg("target_table"), py::arg("settings"),
+           py::arg_v("constraints", Constraints(), "..."), py::arg("weights") = py::none())
+      .def(
+          "emigrants",
+          [](Island& island, int n, EmigrantSelection selection, std::uint64_t epoch) {
+            return bytes_of(island.emigrants(n, selection, epoch));
+          },
+          py::arg("n"), py::arg("selection"), py::arg("epoch"))
+      .def(
+          "accept",
+          [](Island& island, const py::bytes& migrants, Replacement replacement,
+             std::uint64_t epoch, bool knowledge) {
+            const auto view = static_cast<std::string_view>(migrants);
+            const py::gil_scoped_release release;
+            return island.accept(view, replacement, epoch, knowledge);
+          },
+          py::arg("migrants"), py::arg("replacement"), py::arg("epoch"),
+          py::arg("knowledge") = true)
+      .def("save", giving_bytes(&Island::save))
+      .def("load", taking_bytes(&Island::load), py::arg("saved"))
+      .def("absorb", taking_bytes(&Island::absorb), py::arg("saved"))
+      .def("laws", giving_bytes(&Island::laws))
+      .def("add_laws", taking_bytes(&Island::add_laws), py::arg("laws"));
 }
 
 std::vector<Basis> bases_from(const std::vector<NumberMatrix>& matrices, const Table& table,
@@ -167,6 +244,9 @@ void bind_settings(py::module_& m) {
       .def_readwrite("late_stage", &Settings::late_stage)
       .def_readwrite("target_stage", &Settings::target_stage)
       .def_readwrite("seed", &Settings::seed)
+      .def_readwrite("scan_seed", &Settings::scan_seed)
+      .def_readwrite("share", &Settings::share)
+      .def_readwrite("n_shares", &Settings::n_shares)
       .def_readwrite("n_threads", &Settings::n_threads)
       .def_readwrite("max_bytes", &Settings::max_bytes);
 }
@@ -192,9 +272,6 @@ void bind_evolution(py::module_& m) {
   bind_law(m);
   bind_constraints(m);
   py::class_<Evolution>(m, "Evolution")
-      .def(py::init(&make_evolution), py::arg("x"), py::arg("y"), py::arg("table"),
-           py::arg("target_table"), py::arg("settings"),
-           py::arg_v("constraints", Constraints(), "..."), py::arg("weights") = py::none())
       .def(
           "start_from",
           [](Evolution& e, const std::vector<NumberMatrix>& psi,
@@ -206,8 +283,14 @@ void bind_evolution(py::module_& m) {
           py::arg("psi"), py::arg("phi"), py::call_guard<py::gil_scoped_release>())
       .def("extend", &Evolution::extend, py::arg("generations"), py::arg("evaluations"))
       .def(
-          "run", [](Evolution& e, double seconds) { return std::string(name(e.run(seconds))); },
-          py::arg("seconds"), py::call_guard<py::gil_scoped_release>())
+          "run",
+          [](Evolution& e, double seconds, double work) {
+            return std::string(name(e.run(seconds, work)));
+          },
+          py::arg("seconds"), py::arg("work") = std::numeric_limits<double>::infinity(),
+          py::call_guard<py::gil_scoped_release>())
+      .def("interrupt", &Evolution::interrupt)
+      .def_property_readonly("work", &Evolution::work)
       .def("front", [](const Evolution& e) { return e.archive().front(); })
       .def("runners_up", [](const Evolution& e) { return e.archive().runners_up(); })
       .def_property_readonly("generation", &Evolution::generation)
@@ -218,6 +301,7 @@ void bind_evolution(py::module_& m) {
                              [](const Evolution& e) { return std::string(name(e.status())); })
       .def_property_readonly("best_rmse",
                              [](const Evolution& e) { return e.archive().best_rmse(); });
+  bind_island(m);
 }
 
 }  // namespace gsr::bindings

@@ -87,6 +87,11 @@ bool Archive::offer(const Law& law) {
   return true;
 }
 
+void Archive::restore(std::vector<Law> front, std::vector<Law> runners_up) {
+  front_ = std::move(front);
+  runners_up_ = std::move(runners_up);
+}
+
 const Law* Archive::best_exact() const {
   const auto found =
       std::find_if(front_.begin(), front_.end(), [](const Law& law) { return law.exact; });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gsr/interrupt.hpp"
 #include "gsr/random.hpp"
 #include "gsr/recipes.hpp"
 #include "gsr/vector_math.hpp"
@@ -180,6 +181,7 @@ void Candidates::make_atoms(const std::vector<int>& features, const Reach& reach
   max_atoms_ = reach.atoms;
   atom_values_.resize(data_.n_rows(), static_cast<Index>(max_atoms_));
   for (const Recipe& recipe : atom_recipes(table_, settings_, features, reach)) {
+    stop_if_asked();
     const auto before = static_cast<Index>(atoms_.size());
     if (add_atom(recipe.tree, recipe.cost, true) && !is_new(atom_values_[before]))
       atoms_.pop_back();
@@ -252,6 +254,7 @@ void Candidates::make_terms(std::size_t limit) {
                    [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
   std::size_t places = limit;  // of products; what they are made of is always there
   for (const Candidate& candidate : all) {
+    stop_if_asked();
     const bool product = candidate.atom >= 0 && (candidate.monomial >= 0 || candidate.second >= 0);
     if ((product && places == 0) || !admits(factors(candidate))) continue;
     if (product) --places;

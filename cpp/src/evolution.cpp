@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gsr/description_length.hpp"
+#include "gsr/interrupt.hpp"
 
 namespace gsr {
 namespace {
@@ -54,6 +55,7 @@ Problem validated(Problem problem) {
           "without transformed targets the target library needs the identity");
   require(1 <= s.depth && s.depth <= kMaxRows, "depth out of range");
   require(s.admm.rho > 0.0, "rho must be positive");
+  require(0 <= s.share && s.share < s.n_shares, "share out of range");
   require(problem.row_weights.empty() ||
               problem.row_weights.size() == static_cast<std::size_t>(problem.x.features.stride()),
           "one weight for each row");
@@ -154,34 +156,46 @@ bool Evolution::start_from(const std::vector<Basis>& psi, std::vector<Basis> phi
 
 // The clock is looked at between births where those are long, so that a run ends in time on large
 // data too; the generation goes on where it was left.
-Evolution::Status Evolution::run(double seconds) {
+Evolution::Status Evolution::run(double seconds, double work) {
   const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                            std::chrono::duration<double>(std::min(seconds, 1e8)));
-  while (status_ == Status::running) {
-    if (next_birth_ == kBetweenGenerations) {
-      if (guide_ != nullptr &&
-          guided_work_ <= kGuidedLead + kGuidedShare * static_cast<double>(bred_)) {
-        follow_guide();
-        if (Clock::now() >= deadline) break;
-        continue;
-      }
-      begin_generation();
+  const Watch watch(interrupted_);
+  try {
+    while (status_ == Status::running) {
+      if (next_birth_ == kBetweenGenerations && work_ >= work) break;
+      stop_if_asked();
+      advance();
+      if (Clock::now() >= deadline) break;
     }
-    breed_some();
-    if (next_birth_ == problem_->settings.population_size) {
-      finish_generation();
-      status_ = check();
-    }
-    if (Clock::now() >= deadline) break;
+  } catch (const Interrupted&) {
   }
+  interrupted_ = false;
   return status_;
 }
 
-// Guide and random births share the work in a fixed ratio; what the guide finds joins the
-// population.
+// One piece of work. Guide and random births share the work in a fixed ratio.
+void Evolution::advance() {
+  if (next_birth_ == kBetweenGenerations) {
+    const double bred = static_cast<double>(bred_);
+    if (guide_ != nullptr && guided_work_ <= kGuidedLead + kGuidedShare * bred) {
+      follow_guide();
+      return;
+    }
+    begin_generation();
+  }
+  breed_some();
+  if (next_birth_ == problem_->settings.population_size) {
+    finish_generation();
+    status_ = check();
+  }
+}
+
+// What the guide finds joins the population.
 void Evolution::follow_guide() {
   const long before = guide_->evaluations();
-  guided_work_ += guide_->step(archive_);
+  const double size = guide_->step(archive_);
+  guided_work_ += size;
+  if (std::isfinite(size)) work_ += size;
   evaluations_ += guide_->evaluations() - before;
   for (Individual& individual : guide_->take_individuals())
     population_.push_back(std::move(individual));
@@ -205,6 +219,7 @@ void Evolution::breed_some() {
   archive_births(next_birth_, end);
   evaluations_ += end - next_birth_;
   bred_ += end - next_birth_;
+  work_ += static_cast<double>(end - next_birth_);
   next_birth_ = end;
 }
 
@@ -266,7 +281,7 @@ void Evolution::select_survivors() {
 }
 
 long Evolution::n_unconverged() const {
-  long total = guide_ == nullptr ? 0 : guide_->n_unconverged();
+  long total = unconverged_before_ + (guide_ == nullptr ? 0 : guide_->n_unconverged());
   for (const auto& solver : solvers_) total += solver->n_unconverged();
   return total;
 }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "gsr/interrupt.hpp"
 #include "gsr/random.hpp"
 #include "guide_limits.hpp"
 
@@ -85,10 +86,11 @@ double Guide::step(Archive& archive) {
   archive_ = &archive;
   while (work_.empty() && stage_ < kStages.size())
     if (++stage_ < kStages.size()) plan_stage();
-  if (work_.empty()) return std::numeric_limits<double>::max();
-  const std::function<double()> task = std::move(work_.front());
+  if (work_.empty()) return std::numeric_limits<double>::infinity();
+  const double size = std::max(1.0, work_.front().run());  // an interrupted task stays
   work_.pop_front();
-  return std::max(1.0, task());
+  ++n_done_;
+  return size;
 }
 
 double Guide::size_of(double operations) const {
@@ -100,7 +102,7 @@ double Guide::size_of(double operations) const {
 void Guide::choose_rows(Index n) {
   const Buffer& roots = problem_.row_weights;
   const std::vector<Index> chosen =
-      spread_rows(rows_that_count(roots, problem_.x.n_rows()), n, settings_.seed);
+      spread_rows(rows_that_count(roots, problem_.x.n_rows()), n, settings_.scan_seed);
   x_.features = take_rows(problem_.x.features, chosen);
   y_.features = take_rows(problem_.y.features, chosen);
   row_weights_.clear();
@@ -160,6 +162,7 @@ Index Guide::pairs_first(const ols::Pool& pool) const {
 
 void Guide::plan_stage() {
   const Stage& stage = kStages[stage_];
+  n_planned_ = n_done_ = 0;
   level_ = stage.level;
   const bool weighted = stage.look == Look::weighted;
   solver_.weigh(weighted);
@@ -171,12 +174,30 @@ void Guide::plan_stage() {
   if (stage.look == Look::moving && settings_.constants) plan_moving();
 }
 
+void Guide::plan_building(std::function<double()> run) { work_.push_back({std::move(run), true}); }
+
+void Guide::plan_together(std::function<double()> run) { work_.push_back({std::move(run), false}); }
+
+void Guide::plan_scanning(std::size_t number, std::function<double()> run) {
+  if (is_mine(number)) plan_together(std::move(run));
+}
+
+void Guide::plan_scanning(std::function<double()> run) {
+  plan_scanning(n_planned_++, std::move(run));
+}
+
+bool Guide::is_mine(std::size_t number) const {
+  return number % static_cast<std::size_t>(settings_.n_shares) ==
+         static_cast<std::size_t>(settings_.share);
+}
+
 // What is likely and cheap first: plain goals, pairs, then goals that few laws need.
 void Guide::plan_plain() {
   if (level_ == 0) plan_sublibraries();
-  work_.emplace_back([this] { return build_pools(); });
+  plan_building([this] { return build_pools(); });
   if (problem_.constraints.restricts_units())
-    for (Goal& goal : goals_) work_.emplace_back([this, &goal] { return scan_units(goal); });
+    for (Goal& goal : goals_)
+      plan_scanning(goal.number, [this, &goal] { return scan_units(goal); });
   const auto unusual_sum = [](const Goal& goal) { return goal.partner.size > 0; };
   const auto unusual_log = [](const LogGoal& goal) { return !goal.prefactor.empty(); };
   for (std::size_t k = 0; k < std::max(goals_.size(), log_goals_.size()); ++k) {
@@ -184,16 +205,16 @@ void Guide::plan_plain() {
     if (k < log_goals_.size() && !unusual_log(log_goals_[k])) plan_scan(log_goals_[k]);
   }
   if (features_.size() > 1) {
-    work_.emplace_back([this] { return scan_separable_sums(); });
-    work_.emplace_back([this] { return scan_separable_logarithms(); });
+    plan_scanning([this] { return scan_separable_sums(); });
+    plan_scanning([this] { return scan_separable_logarithms(); });
   }
-  work_.emplace_back([this] { return scan_sum_pairs(); });
-  work_.emplace_back([this] { return scan_log_pairs(); });
+  plan_together([this] { return scan_sum_pairs(); });
+  plan_together([this] { return scan_log_pairs(); });
   if (level_ < 2) {
-    work_.emplace_back([this] { return scan_triples(true); });
-    work_.emplace_back([this] { return scan_triples(false); });
+    plan_scanning([this] { return scan_triples(true); });
+    plan_scanning([this] { return scan_triples(false); });
   }
-  work_.emplace_back([this] {
+  plan_building([this] {
     simple_done_ = true;
     return 1.0;
   });
@@ -205,37 +226,39 @@ void Guide::plan_plain() {
   const std::size_t m = waves ? std::min<std::size_t>(features_.size(), 3) : 0;
   for (std::size_t i = 0; i < m; ++i)
     for (std::size_t j = i + 1; j < m; ++j)
-      work_.emplace_back([this, i, j] { return scan_two_frequencies(features_[i], features_[j]); });
+      plan_scanning([this, i, j] { return scan_two_frequencies(features_[i], features_[j]); });
 }
 
 void Guide::plan_weighted() {
-  work_.emplace_back([this] { return build_pools(); });
-  const std::size_t most = level_ == 0 ? goals_.size() : kFavoured;
+  plan_building([this] { return build_pools(); });
+  const std::size_t most = level_ == 0 ? goals_.size() : n_favoured();
   for (std::size_t k = 0; k < most; ++k) {
     if (k < goals_.size() && goals_[k].partner.size == 0)
-      work_.emplace_back([this, k] { return scan_weighted_sums(goals_[k]); });
+      plan_scanning(goals_[k].number, [this, k] { return scan_weighted_sums(goals_[k]); });
     if (k < log_goals_.size() && log_goals_[k].prefactor.empty())
-      work_.emplace_back([this, k] { return scan_weighted_logarithms(log_goals_[k]); });
+      plan_scanning(log_goals_[k].number,
+                    [this, k] { return scan_weighted_logarithms(log_goals_[k]); });
   }
 }
 
 void Guide::plan_scan(Goal& goal) {
-  work_.emplace_back([this, &goal] { return scan_sums(goal); });
+  plan_scanning(goal.number, [this, &goal] { return scan_sums(goal); });
 }
 
 void Guide::plan_scan(LogGoal& goal) {
-  work_.emplace_back([this, &goal] { return scan_logarithms(goal); });
+  plan_scanning(goal.number, [this, &goal] { return scan_logarithms(goal); });
 }
 
 void Guide::plan_moving() {
-  work_.emplace_back([this] { return build_pools(); });
-  work_.emplace_back([this] { return build_moving_sums(); });
-  work_.emplace_back([this] { return build_moving_logarithms(); });
-  for (std::size_t k = 0; k < kFavoured; ++k) {
+  plan_building([this] { return build_pools(); });
+  plan_building([this] { return build_moving_sums(); });
+  plan_building([this] { return build_moving_logarithms(); });
+  for (std::size_t k = 0; k < n_favoured(); ++k) {
     if (k < goals_.size() && goals_[k].partner.size == 0)
-      work_.emplace_back([this, k] { return scan_parametric_sum(goals_[k]); });
+      plan_scanning(goals_[k].number, [this, k] { return scan_parametric_sum(goals_[k]); });
     if (k < log_goals_.size() && log_goals_[k].prefactor.empty())
-      work_.emplace_back([this, k] { return scan_parametric_logarithm(log_goals_[k]); });
+      plan_scanning(log_goals_[k].number,
+                    [this, k] { return scan_parametric_logarithm(log_goals_[k]); });
   }
 }
 
@@ -243,7 +266,7 @@ void Guide::plan_sublibraries() {
   const auto n = static_cast<std::size_t>(problem_.x.n_rows());
   const std::size_t most = std::min<std::size_t>(kColumns, n * 3 / 5);
   for (const WholeSet& set : whole_sublibraries(problem_.table, features_, most))
-    work_.emplace_back([this, set] {
+    plan_scanning([this, set] {
       for (const Goal& goal : goals_)
         if (goal.partner.size == 0 && goal.prefactor.empty()) propose_set(goal, set);
       return 2.0 * static_cast<double>(goals_.size());
@@ -255,7 +278,7 @@ void Guide::plan_sublibraries() {
                        [f](const auto& p) { return p.first == f; }))
         others.push_back(f);
     const std::vector<WholeSet> sets = whole_sublibraries(problem_.table, others, most);
-    work_.emplace_back([this, sets] {
+    plan_scanning([this, sets] {
       for (const Goal& goal : goals_)
         for (const WholeSet& set : sets)
           if (goal.partner.size == 0 && !goal.prefactor.empty()) propose_set(goal, set);
@@ -298,6 +321,7 @@ const LogTarget* Guide::log_target(const Basis& psi) const {
 
 // A law for a logarithm is tried as a product too, which says the same better.
 Law Guide::propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi, bool whole) {
+  stop_if_asked();
   ++evaluations_;
   if (!admits_target(psi[0])) {
     const LogTarget* target = log_target(psi[0]);

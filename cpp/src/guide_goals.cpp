@@ -18,16 +18,13 @@ constexpr Index kPrefactorRows = 1000;
 
 // In the order of what they promised one level earlier, so that good ones come first.
 void Guide::make_goals() {
-  const std::vector<Goal> before = std::move(goals_);
-  const std::vector<LogGoal> log_before = std::move(log_goals_);
+  note_promises();
   goals_.clear();
   log_goals_.clear();
   for (const LogTarget& target : log_targets(problem_.target_table, settings_)) {
-    LogGoal goal{target, values_of(target.logarithm, y_, problem_.target_table), 1.0, {}, {}};
+    LogGoal goal{target, values_of(target.logarithm, y_, problem_.target_table), 1.0, {}, {}, 0};
     if (goal.values.empty()) continue;
-    for (const LogGoal& old : log_before)
-      if (old.target.logarithm == target.logarithm && old.prefactor.empty())
-        goal.promise = old.promise;
+    goal.promise = promised(key(goal));
     log_goals_.push_back(std::move(goal));
   }
   if (stage_ == 0) {
@@ -38,14 +35,12 @@ void Guide::make_goals() {
   for (const Basis& psi : sum_targets(problem_.target_table, settings_)) {
     const Buffer values = values_of(psi, y_, problem_.target_table);
     if (values.empty()) continue;
-    goals_.push_back({psi, {}, values, 1.0, {}, {}, {}});
+    goals_.push_back({psi, {}, values, 1.0, {}, {}, {}, 0});
   }
   add_prefactor_goals();
   add_partner_goals();
-  for (Goal& goal : goals_)
-    for (const Goal& old : before)
-      if (old.psi == goal.psi && old.prefactor == goal.prefactor && old.partner == goal.partner)
-        goal.promise = old.promise;
+  for (Goal& goal : goals_) goal.promise = promised(key(goal));
+  number_goals();
   // What is left of psi says little about y where psi is steep: y, 1/y, y^2 and ln|y| stay in
   // front.
   const auto by_promise = [](const auto& a, const auto& b) { return a.promise < b.promise; };
@@ -53,6 +48,60 @@ void Guide::make_goals() {
   std::stable_sort(goals_.begin() + n_first, goals_.end(), by_promise);
   if (!log_goals_.empty()) std::stable_sort(log_goals_.begin() + 1, log_goals_.end(), by_promise);
 }
+
+// Scans of goals come before those that are given out in turn.
+void Guide::number_goals() {
+  for (Goal& goal : goals_) goal.number = n_planned_++;
+  for (LogGoal& goal : log_goals_) goal.number = n_planned_++;
+}
+
+std::uint64_t Guide::key(const Goal& goal) {
+  Writer writer;
+  writer.basis(goal.psi);
+  writer.monomial(goal.prefactor);
+  writer.basis(goal.partner);
+  return fingerprint(writer.bytes());
+}
+
+std::uint64_t Guide::key(const LogGoal& goal) {
+  Writer writer;
+  writer.basis(goal.target.logarithm);
+  return ~fingerprint(writer.bytes());  // the same psi may be a goal of a sum
+}
+
+double Guide::promised(std::uint64_t key) const {
+  const auto found = promises_.find(key);
+  return found == promises_.end() ? 1.0 : found->second;
+}
+
+// Goals with shifted logarithms are new at every stage.
+Promises Guide::promises() const {
+  Promises out;
+  for (const Goal& goal : goals_)
+    if (goal.promise < 1.0) out[key(goal)] = goal.promise;
+  for (const LogGoal& goal : log_goals_)
+    if (goal.promise < 1.0 && goal.prefactor.empty()) out[key(goal)] = goal.promise;
+  return out;
+}
+
+void Guide::learn(const Promises& promises) {
+  for (const auto& [goal, promise] : promises) {
+    const auto found = learned_.emplace(goal, promise).first;
+    found->second = std::min(found->second, promise);
+  }
+}
+
+void Guide::note_promises() {
+  learn(promises());
+  for (const auto& [goal, promise] : learned_) {
+    const auto found = promises_.emplace(goal, promise).first;
+    found->second = std::min(found->second, promise);
+  }
+  learned_.clear();
+}
+
+// Islands that share the work differ a little in what they favour: none should be missed by all.
+std::size_t Guide::n_favoured() const { return settings_.n_shares > 1 ? 2 * kFavoured : kFavoured; }
 
 void Guide::weigh_goals() {
   TargetScale scale(y_, problem_.target_table, false, row_weights_);
@@ -73,7 +122,7 @@ void Guide::add_prefactor_goals() {
       for (auto& [f, p] : scaled) p *= k == 0 ? 1 : k == 1 ? -1 : 2;
       const Buffer divisor = monomial_values(scaled);
       if (divisor.empty()) continue;
-      Goal goal{goals_[k].psi, scaled, goals_[k].values, 1.0, {}, {}, {}};
+      Goal goal{goals_[k].psi, scaled, goals_[k].values, 1.0, {}, {}, {}, 0};
       for (Index i = 0; i < x_.n_rows(); ++i)
         goal.values[static_cast<std::size_t>(i)] /= divisor[static_cast<std::size_t>(i)];
       goals_.push_back(std::move(goal));
@@ -101,7 +150,7 @@ void Guide::add_shifted_log_goals() {
     const Buffer divisor = monomial_values(prefactor);
     if (divisor.empty()) continue;
     for (const double shift : {-1.0, 1.0}) {
-      LogGoal goal{log_goals_[0].target, divisor, 1.0, prefactor, {}};
+      LogGoal goal{log_goals_[0].target, divisor, 1.0, prefactor, {}, 0};
       bool finite = true;
       for (Index i = 0; i < x_.n_rows(); ++i) {
         double& v = goal.values[static_cast<std::size_t>(i)];

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gsr/guide.hpp"
+#include "gsr/interrupt.hpp"
 #include "guide_limits.hpp"
 
 namespace gsr {
@@ -200,6 +201,7 @@ void Guide::propose_refined(const Basis& psi, const std::vector<std::vector<Basi
   std::vector<std::pair<double, std::vector<Basis>>> refined;
   Refiner on_few(x_, problem_.table, row_weights_);
   for (std::vector<Basis> bases : sets) {
+    stop_if_asked();
     const double left = on_few.improve(few.data(), bases, kSteps);
     if (left < kHopeless) refined.emplace_back(left, std::move(bases));
   }

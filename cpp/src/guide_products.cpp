@@ -40,15 +40,16 @@ double Guide::scan_log_pairs() {
   std::vector<LogGoal*> owners;
   for (LogGoal& goal : log_goals_) {
     Buffer target;
-    if (level_ > 0 && (!goal.prefactor.empty() || owners.size() == kFavoured)) continue;
+    if (level_ > 0 && (!goal.prefactor.empty() || owners.size() == n_favoured())) continue;
     if (log_pool_->prepare(goal.values.data(), target) == 0.0) continue;
     targets.push_back(std::move(target));
     owners.push_back(&goal);
   }
-  const auto best = log_pool_->pairs(targets, pairs_first(*log_pool_), log_pool_->size(), 4);
+  const auto best = log_pool_->pairs(targets, pairs_first(*log_pool_), log_pool_->size(), 4,
+                                     {settings_.share, settings_.n_shares});
   for (std::size_t t = 0; t < owners.size(); ++t)
     for (const ols::Choice& pair : best[t]) propose_product(*owners[t], pair);
-  const double n = static_cast<double>(pairs_first(*log_pool_));
+  const double n = static_cast<double>(pairs_first(*log_pool_)) / settings_.n_shares;
   return size_of(0.3 * n * static_cast<double>(log_pool_->size()) *
                  (static_cast<double>(x_.n_rows()) + 4.0 * static_cast<double>(targets.size())));
 }

@@ -73,7 +73,7 @@ double Guide::scan_sums(Goal& goal) {
   if (goal.partner.size > 0 && sum_pool_->prepare(goal.partner_values.data(), partner) > 0.0)
     given = &partner;
   const auto place = static_cast<std::size_t>(&goal - goals_.data());
-  const bool favoured = level_ == 0 || place < kFavoured;
+  const bool favoured = level_ == 0 || place < n_favoured();
   const int most = favoured ? depth(level_) : 2;
   const int width = favoured ? beam(level_) : 2;
   std::vector<ols::Choice> choices = sum_pool_->forward(target, most, width, given);
@@ -259,15 +259,16 @@ double Guide::scan_sum_pairs() {
   std::vector<Goal*> owners;
   for (Goal& goal : goals_) {
     Buffer target;
-    if (goal.partner.size > 0 || (level_ > 0 && owners.size() == kFavoured)) continue;
+    if (goal.partner.size > 0 || (level_ > 0 && owners.size() == n_favoured())) continue;
     if (sum_pool_->prepare(goal.values.data(), target) == 0.0) continue;
     targets.push_back(std::move(target));
     owners.push_back(&goal);
   }
-  const auto best = sum_pool_->pairs(targets, pairs_first(*sum_pool_), sum_pool_->size(), 4);
+  const auto best = sum_pool_->pairs(targets, pairs_first(*sum_pool_), sum_pool_->size(), 4,
+                                     {settings_.share, settings_.n_shares});
   for (std::size_t t = 0; t < owners.size(); ++t)
     for (const ols::Choice& pair : best[t]) propose_sum(*owners[t], pair);
-  const double n = static_cast<double>(pairs_first(*sum_pool_));
+  const double n = static_cast<double>(pairs_first(*sum_pool_)) / settings_.n_shares;
   return size_of(0.3 * n * static_cast<double>(sum_pool_->size()) *
                  (static_cast<double>(x_.n_rows()) + 4.0 * static_cast<double>(targets.size())));
 }

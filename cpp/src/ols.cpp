@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "gsr/interrupt.hpp"
 #include "small_blas.hpp"
 
 namespace gsr::ols {
@@ -39,6 +40,7 @@ Pool::Pool(Columns columns, const Columns& free) : columns_(std::move(columns)) 
   usable_.assign(static_cast<std::size_t>(size()), 0);
   Vector inside(free.n_columns());
   for (Index j = 0; j < size(); ++j) {
+    stop_if_asked();
     double* p = columns_[j];
     const double full = std::sqrt(small_blas::dot(p, p, columns_.stride()));
     if (!(full > 0.0) || !std::isfinite(full)) continue;
@@ -84,6 +86,7 @@ Pool::Node Pool::extended(const Node& node, Index j) const {
 
 // One product with the whole pool for each column that is added.
 void Pool::add_direction(Node& node, Buffer q) const {
+  stop_if_asked();
   const Index stride = columns_.stride();
   for (int pass = 0; pass < 2; ++pass) {
     for (const Buffer& other : node.q) {
@@ -187,6 +190,7 @@ std::vector<Choice> Pool::triples(const Buffer& target, Index reach, std::size_t
   Vector left(n), b1(n), explained(n);
   for (Index i = 0; i + 2 < n; ++i) {
     if (!usable(i)) continue;
+    stop_if_asked();
     for (Index j = i + 1; j < n; ++j) {
       const double rest = 1.0 - gram(i, j) * gram(i, j);
       left(j) = usable(j) && rest > kParallel ? 1.0 / std::sqrt(rest) : 0.0;
@@ -214,7 +218,7 @@ std::vector<Choice> Pool::triples(const Buffer& target, Index reach, std::size_t
 // The share that two unit columns with correlations a, b to the target and c to each other explain
 // is (a^2 + b^2 - 2 a b c) / (1 - c^2).
 std::vector<std::vector<Choice>> Pool::pairs(const std::vector<Buffer>& targets, Index first,
-                                             Index reach, std::size_t count) const {
+                                             Index reach, std::size_t count, Part part) const {
   const Index n = std::min(reach, size());
   const Index stride = columns_.stride();
   std::vector<std::vector<Choice>> best(targets.size());
@@ -225,7 +229,9 @@ std::vector<std::vector<Choice>> Pool::pairs(const std::vector<Buffer>& targets,
     correlation.push_back(pool.transpose() * Eigen::Map<const Vector>(target.data(), stride));
   Matrix gram;
   Vector scale(n), explained(n);
-  for (Index start = 0; start < std::min(first, n); start += kPairBlock) {
+  for (Index start = part.part * kPairBlock; start < std::min(first, n);
+       start += part.parts * kPairBlock) {
+    stop_if_asked();
     const Index width = std::min(kPairBlock, std::min(first, n) - start);
     gram.noalias() = pool.rightCols(n - start).transpose() * pool.middleCols(start, width);
     for (Index k = 0; k < width; ++k) {

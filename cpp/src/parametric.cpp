@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gsr/interrupt.hpp"
 #include "gsr/vector_math.hpp"
 
 namespace gsr {
@@ -161,6 +162,7 @@ std::vector<Tree> Parametric::factors(std::size_t index) const {
 }
 
 void Parametric::write_shape(const Item& it, double* out) const {
+  stop_if_asked();
   const Buffer& u = values_[static_cast<std::size_t>(it.argument)];
   const auto n = static_cast<std::size_t>(data_.n_rows());
   const vector_math::Kernels& vm = vector_math::kernels();
@@ -281,6 +283,7 @@ Waves waves(const double* x, Index n, int cycles) {
   out.cosines.resize(n, 4 * cycles);
   out.sines.resize(n, 4 * cycles);
   for (Index k = 0; k < 4 * cycles; ++k) {
+    stop_if_asked();
     const double frequency = static_cast<double>(k + 1) * out.step;
     Buffer argument(static_cast<std::size_t>(n));
     for (Index i = 0; i < n; ++i) argument[static_cast<std::size_t>(i)] = frequency * x[i];

@@ -306,7 +306,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
                 evolution,
                 self.max_time,
                 search.recorded(report, self.history_),
-                lambda: problem.current(evolution),
+                lambda: problem.current(evolution.front()),
             )
         self.fit_time_ = time.perf_counter() - start
         self.n_generations_ = evolution.generation + 1
@@ -354,7 +354,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         n_rows = len(problem.data.y)
         chosen = entries[selection.best(entries, n_rows, self.criterion, self.poles)]
         if problem.everything is not None:
-            finished = selection.finish(chosen, problem.equation, problem.everything)
+            finished = selection.finish(chosen, problem.blueprint.equation, problem.everything)
             chosen = finished if problem.admits(finished.law) else chosen
         shorter = tidied(chosen, problem.everything or problem.data)
         chosen = shorter if problem.admits(shorter.law) else chosen

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from gsr import _core, options, prior, search, selection, subset, validation
 from gsr import rows as row_sets
+from gsr.blueprint import Blueprint, settings_values, start_from
 from gsr.encoding import evaluate
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
@@ -35,48 +37,40 @@ OF_THE_RUN = ("max_time", "max_evals", "max_generations", "verbose", "callback",
 
 @dataclass(eq=False)
 class Problem:
-    """What one search is about."""
+    """What one search is about.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Those of the estimator.
+    blueprint : Blueprint
+        What islands are made of.
+    everything : Training, optional
+        All rows, if the search looks at some of them.
+    """
 
     parameters: Mapping[str, Any]
-    data: Training
+    blueprint: Blueprint
     everything: Training | None
-    names: Sequence[str]
-    target_name: str
-    settings: Any
-    constraints: Any = None
-    checker: Any = None
-    starts: Sequence[Any] = ()
 
-    def equation(self, law: Any) -> Equation:
-        """Make the equation of a law."""
-        data = self.data
-        return Equation.from_data(
-            data.library, data.target_library, law.psi, law.beta, law.phi, law.alpha,
-            data.X, data.y, feature_names=self.names, target_name=self.target_name,
-        )  # fmt: skip
+    @cached_property
+    def data(self) -> Training:
+        """The rows that the search looks at."""
+        of = self.blueprint
+        return Training(of.library, of.target_library, of.X, of.y, of.weights)
 
-    def current(self, evolution: Any) -> str:
+    def current(self, laws: Sequence[Any]) -> str:
         """Write the law that would be chosen now, roughly."""
-        law = current_law(evolution.front(), len(self.data.y))
-        return "" if law is None else str(self.equation(law))
-
-    def accept(self, law: Any) -> bool:
-        """Tell whether a law has the shape that is asked for."""
-        return self.checker is None or bool(self.checker.holds(self.equation(law)))
+        law = current_law(laws, len(self.data.y))
+        return "" if law is None else str(self.blueprint.equation(law))
 
     def admits(self, law: Any) -> bool:
         """Tell whether a law keeps to all that is known: the last gate before it is shown."""
-        data = self.data
-        return self.accept(law) and bool(
-            self.constraints.admits_law(
-                list(law.psi), list(law.phi), law.complexity, data.library.table,
-                data.target_library.table, len(self.names),
-            )
-        )  # fmt: skip
+        return self.blueprint.admits(law)
 
     def entries(self, laws: Sequence[Any], held: Rows | None) -> list[FrontEntry]:
         """Return the laws, refined and with the shape that is asked for."""
-        found = selection.front(laws, self.equation, self.data, self.everything)
+        found = selection.front(laws, self.blueprint.equation, self.data, self.everything)
         found = self._acceptable(found)
         if held is not None:
             found = [replace(entry, held_out=_error(entry.equation, held)) for entry in found]
@@ -84,12 +78,13 @@ class Problem:
 
     def _acceptable(self, entries: list[FrontEntry]) -> list[FrontEntry]:
         """Return the entries that still have that shape with their refined constants."""
-        if self.checker is None:
+        checker = self.blueprint.checker
+        if checker is None:
             return entries
-        kept = [entry for entry in entries if self.checker.holds(entry.equation)]
+        kept = [entry for entry in entries if checker.holds(entry.equation)]
         if not kept:
             raise GSRError("no law that satisfies the constraints was found; allow more time")
-        return [replace(entry, accepts=self.checker.holds) for entry in kept]
+        return [replace(entry, accepts=checker.holds) for entry in kept]
 
     def is_same(self, other: Problem) -> bool:
         """Tell whether a search for the other problem is one for this, too."""
@@ -99,15 +94,16 @@ class Problem:
 
     def _key(self) -> tuple[Any, ...]:
         fixed = {k: v for k, v in self.parameters.items() if k not in OF_THE_RUN}
-        return fixed, self.names, self.target_name, self.data.weights is None
+        of = self.blueprint
+        return fixed, of.names, of.target_name, of.weights is None
 
     def _arrays(self) -> tuple[Array, Array, Array]:
-        weights = self.data.weights
-        return self.data.X, self.data.y, np.ones(0) if weights is None else weights
+        of = self.blueprint
+        return of.X, of.y, np.ones(0) if of.weights is None else of.weights
 
     def adopt(self, other: Problem) -> None:
         """Take over what the core of the other problem refers to."""
-        self.checker, self.constraints = other.checker, other.constraints
+        self.blueprint = other.blueprint
 
 
 def _error(equation: Equation, rows: Rows) -> float:
@@ -179,30 +175,27 @@ def make_problem(
     )
     target_library = prior.without(target_library, rules[target_name])
     seen = known.take(subset.choose(known.X, known.y, asked.max_rows, settings.seed))
-    data = Training(library, target_library, np.asfortranarray(seen.X), seen.y, seen.weights)
     everything = (
         Training(library, target_library, known.X, known.y, known.weights)
         if len(seen) < len(known)
         else None
     )
-    problem = Problem(parameters, data, everything, names, target_name, settings)
-    problem.constraints = _constraints(problem, rules)
-    _check_solver(problem, rules)
-    if asked.start is not None:
-        from gsr.prior.written_formula import parse
+    blueprint = Blueprint(
+        library, target_library, names, target_name, settings_values(settings),
+        np.asfortranarray(seen.X), seen.y, seen.weights, rules=rules,
+    )  # fmt: skip
+    blueprint = _with_prior(blueprint, asked)
+    _check_solver(asked, blueprint)
+    return Problem(parameters, blueprint, everything)
 
-        problem.starts = parse(asked.start, names, target_name, library, target_library, data)
-    return problem
 
-
-def _check_solver(problem: Problem, rules: Mapping[str, set[str]]) -> None:
+def _check_solver(asked: SimpleNamespace, blueprint: Blueprint) -> None:
     """Refuse what the paper's Algorithm 1, run to the letter, knows nothing of."""
-    if problem.settings.solver != _core.SolverKind.printed:
+    if blueprint.settings["solver"] != "printed":
         return
-    asked = problem.parameters
-    knows = [name for name in OF_PRIOR if asked[name] is not None]
-    knows += ["sample_weight"] if problem.data.weights is not None else []
-    knows += ["allow and forbid"] if any(rules.values()) else []
+    knows = [name for name in OF_PRIOR if getattr(asked, name) is not None]
+    knows += ["sample_weight"] if blueprint.weights is not None else []
+    knows += ["allow and forbid"] if any(blueprint.rules.values()) else []
     if knows:
         raise GSRError(f"solver='printed' cannot be combined with {', '.join(knows)}")
 
@@ -219,48 +212,52 @@ def _target_library(asked: SimpleNamespace, library: Library) -> Library:
     return chosen
 
 
-def _constraints(problem: Problem, rules: Mapping[str, set[str]]) -> Any:
-    """Return what is known before the search, for the core."""
-    asked = SimpleNamespace(**problem.parameters)
-    data, names = problem.data, (problem.names, problem.target_name)
-    units, required = None, []
+def _with_prior(blueprint: Blueprint, asked: SimpleNamespace) -> Blueprint:
+    """Return the blueprint with what is known before the search."""
+    names = (blueprint.names, blueprint.target_name)
+    known: dict[str, Any] = {
+        "constants_with_units": asked.constants_with_units,
+        "max_terms": asked.max_terms,
+        "max_complexity": asked.max_complexity,
+        "shapes": asked.constraints,
+    }
     if asked.units is not None:
         from gsr.prior.units import exponent_table
 
         features, target, bases = exponent_table(asked.units, *names)
         if len(bases) > _core.MAX_UNITS:
             raise GSRError(f"at most {_core.MAX_UNITS} base units can be used, got {bases}")
-        units = (features, target)
+        known["units"] = (features, target)
     if asked.required_terms is not None:
-        from gsr.prior.written_formula import parse_terms
+        known["required"] = _required(asked, blueprint)
+    blueprint = replace(blueprint, **known)
+    _ = blueprint.checker  # tells what is wrong with the shapes
+    if asked.start is not None:
+        from gsr.prior.written_formula import parse
 
-        required = parse_terms(
-            asked.required_terms, problem.names, data.library, problem.target_name
-        )
-        _check_required(asked.required_terms, required, data)
-        if asked.max_terms is not None and asked.max_terms < len(required):
-            raise GSRError(
-                f"max_terms={asked.max_terms} leaves no room for {len(required)} required terms"
-            )
-    if asked.constraints is not None:
-        from gsr.prior.constraints import Checker
+        of = blueprint
+        data = Training(of.library, of.target_library, of.X, of.y, of.weights)
+        laws = parse(asked.start, *names, of.library, of.target_library, data)
+        blueprint = replace(blueprint, starts=[(law.psi, law.phi) for law in laws])
+    return blueprint
 
-        problem.checker = Checker(asked.constraints, data.X, data.y, *names)
-    return prior.core_constraints(
-        rules,
-        data.library,
-        problem.names,
-        target=(problem.target_name, data.target_library),
-        units=units,
-        constants_with_units=asked.constants_with_units,
-        required=required,
-        max_terms=asked.max_terms,
-        max_complexity=asked.max_complexity,
-        accept=problem.accept if problem.checker is not None else None,
+
+def _required(asked: SimpleNamespace, blueprint: Blueprint) -> Sequence[Any]:
+    """Return the terms that every law must have."""
+    from gsr.prior.written_formula import parse_terms
+
+    required = parse_terms(
+        asked.required_terms, blueprint.names, blueprint.library, blueprint.target_name
     )
+    _check_required(asked.required_terms, required, blueprint)
+    if asked.max_terms is not None and asked.max_terms < len(required):
+        raise GSRError(
+            f"max_terms={asked.max_terms} leaves no room for {len(required)} required terms"
+        )
+    return required
 
 
-def _check_required(terms: Sequence[Any], required: Sequence[Any], data: Training) -> None:
+def _check_required(terms: Any, required: Sequence[Any], data: Blueprint) -> None:
     """Name the required term that is undefined on the data, or does not vary."""
     shown = [terms] if isinstance(terms, str) else list(terms)
     for term, matrix in zip(shown, required, strict=True):
@@ -299,38 +296,17 @@ def make_evolution(
         asked = problem.parameters
         last[1].extend(asked["max_generations"] or 0, asked["max_evals"] or 0)
         return last[1]
-    evolution = _new(problem)
+    evolution = problem.blueprint.island()
+    add_earlier(evolution, problem, earlier)
+    return evolution
+
+
+def add_earlier(island: Any, problem: Problem, earlier: Sequence[FrontEntry]) -> None:
+    """Let an island start from laws that were found before, where they have its libraries."""
+    of = problem.blueprint
     for entry in earlier:
-        if entry.equation.library == problem.data.library and (
-            entry.equation.target_library == problem.data.target_library
-            and len(entry.equation.feature_names) == len(problem.names)
+        if entry.equation.library == of.library and (
+            entry.equation.target_library == of.target_library
+            and len(entry.equation.feature_names) == len(of.names)
         ):
-            _start(evolution, entry.law.psi, entry.law.phi)
-    return evolution
-
-
-def _new(problem: Problem) -> Any:
-    data = problem.data
-    try:
-        evolution = _core.Evolution(
-            data.X, data.y, data.library.table, data.target_library.table,
-            problem.settings, problem.constraints, data.weights,
-        )  # fmt: skip
-    except ValueError as error:
-        raise GSRError(str(error)) from error
-    # The core has a copy; to keep it here too would be a circle that nothing frees.
-    problem.constraints.accept = None
-    for known in problem.starts:
-        if not _start(evolution, known.psi, known.phi):
-            raise GSRError(
-                "the formula to start from is undefined on the data, or breaks a constraint: "
-                f"{problem.parameters['start']!r}"
-            )
-    return evolution
-
-
-def _start(evolution: Any, psi: Sequence[Any], phi: Sequence[Any]) -> bool:
-    try:
-        return bool(evolution.start_from(list(psi), list(phi)))
-    except ValueError as error:
-        raise GSRError(str(error)) from error
+            start_from(island, entry.law.psi, entry.law.phi)

@@ -23,6 +23,7 @@ class Archive {
   // errors are rounding, the one of the shortest description stays.
   bool offer(const Law& law);
   bool would_take(const Law& law) const;
+  void restore(std::vector<Law> front, std::vector<Law> runners_up);
 
   const std::vector<Law>& front() const { return front_; }  // by complexity, ascending
   const std::vector<Law>& runners_up() const { return runners_up_; }

@@ -3,6 +3,7 @@
 
 #include <Eigen/Core>
 #include <cstddef>
+#include <memory>
 #include <new>
 #include <vector>
 
@@ -34,24 +35,37 @@ class Columns {
  public:
   Columns() = default;
   Columns(Index n_rows, Index n_columns) { resize(n_rows, n_columns); }
+  // Columns that somebody else owns, laid out as here; never written to.
+  Columns(const double* shared, Index n_rows, Index n_columns, std::shared_ptr<const void> owner)
+      : n_rows_(n_rows),
+        n_columns_(n_columns),
+        stride_(padded(n_rows)),
+        shared_(shared),
+        owner_(std::move(owner)) {}
 
   void resize(Index n_rows, Index n_columns) {
     n_rows_ = n_rows;
     stride_ = padded(n_rows);
     data_.assign(static_cast<std::size_t>(stride_ * n_columns), 0.0);
     n_columns_ = n_columns;
+    shared_ = nullptr;
+    owner_.reset();
   }
   Index n_rows() const { return n_rows_; }
   Index n_columns() const { return n_columns_; }
   Index stride() const { return stride_; }
   double* operator[](Index j) { return data_.data() + j * stride_; }
-  const double* operator[](Index j) const { return data_.data() + j * stride_; }
+  const double* operator[](Index j) const {
+    return (shared_ != nullptr ? shared_ : data_.data()) + j * stride_;
+  }
 
  private:
   Index n_rows_ = 0;
   Index n_columns_ = 0;
   Index stride_ = 0;
   Buffer data_;
+  const double* shared_ = nullptr;
+  std::shared_ptr<const void> owner_;
 };
 
 // Features x_1..x_d; the target is a data set of its own with the one variable y, so that psi and

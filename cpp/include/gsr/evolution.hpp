@@ -1,13 +1,16 @@
 // Genetic programming (Algorithm 2).
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <vector>
 
 #include "gsr/archive.hpp"
 #include "gsr/fitness.hpp"
 #include "gsr/guide.hpp"
+#include "gsr/state.hpp"
 #include "gsr/thread_pool.hpp"
 #include "gsr/variation.hpp"
 
@@ -24,17 +27,31 @@ class Evolution {
   bool start_from(const std::vector<Basis>& psi, std::vector<Basis> phi);
   // Limits from here on, of an evolution that goes on after it has ended; 0: none.
   void extend(int generations, long evaluations);
-  // Generations until the search is done or the time is used up.
-  Status run(double seconds);
+  // Until the search is done, the time is used up, or so much work is done in all (whole
+  // generations); a piece of work that is interrupted is begun anew when the search goes on.
+  Status run(double seconds, double work = std::numeric_limits<double>::infinity());
+  // Makes `run` return soon, from any thread: the next one, if none is under way.
+  void interrupt() { interrupted_ = true; }
 
   int generation() const { return generation_; }
   long evaluations() const { return evaluations_; }
+  double work() const { return work_; }  // in individuals
   Status status() const { return status_; }
   const Archive& archive() const { return archive_; }
   const Problem& problem() const { return *problem_; }
   long n_unconverged() const;  // ADMM solves that hit their limit
   // The error threshold at the current generation.
   double epsilon() const;
+
+ protected:
+  void select_survivors();
+  Individual solved(Individual individual);
+  // Best first.
+  std::vector<Individual>& population() { return population_; }
+  Archive& archive() { return archive_; }
+  Guide* guide() { return guide_.get(); }
+  State state() const;
+  void restore(State state);
 
  private:
   struct Birth {
@@ -49,7 +66,7 @@ class Evolution {
   void finish_generation();
   void bear(IndividualSolver& solver, int index, Birth& birth) const;
   void archive_births(int first, int end);
-  void select_survivors();
+  void advance();
   Status check();
   bool reaches_threshold() const;
   double bound() const;
@@ -57,8 +74,9 @@ class Evolution {
 
   std::unique_ptr<const Problem> problem_;
   std::vector<std::unique_ptr<IndividualSolver>> solvers_;
-  std::unique_ptr<Guide> guide_;  // nullptr: unguided
-  double guided_work_ = 0.0;      // in individuals
+  std::unique_ptr<IndividualSolver> guests_;  // solves individuals from elsewhere
+  std::unique_ptr<Guide> guide_;              // nullptr: unguided
+  double guided_work_ = 0.0;                  // in individuals
   ThreadPool pool_;
   std::vector<Individual> population_;  // survivors first
   std::vector<Birth> births_;
@@ -73,6 +91,9 @@ class Evolution {
   long max_evaluations_;
   long evaluations_ = 0;
   long bred_ = 0;  // of them by the genetic programming
+  double work_ = 0.0;
+  long unconverged_before_ = 0;  // when the state was saved
+  std::atomic<bool> interrupted_{false};
   Status status_ = Status::running;
 };
 

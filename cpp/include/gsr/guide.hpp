@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "gsr/ols.hpp"
 #include "gsr/parametric.hpp"
 #include "gsr/refine.hpp"
+#include "gsr/state.hpp"
 #include "gsr/sublibraries.hpp"
 #include "gsr/targets.hpp"
 
@@ -23,14 +25,24 @@ class Guide {
  public:
   Guide(const Problem& problem, std::size_t max_bytes);
 
-  // One piece of work; returns its size in individuals of the genetic programming. Laws that the
-  // archive would take are offered to it, good sets of basis functions are kept as individuals.
+  // One piece of work; returns its size in individuals of the genetic programming, infinity if
+  // there is none left. Laws that the archive would take are offered to it, good sets of basis
+  // functions are kept as individuals.
   double step(Archive& archive);
   // Whether simple candidates have all been looked at.
   bool simple_done() const { return simple_done_; }
   std::vector<Individual> take_individuals() { return std::move(individuals_); }
   long evaluations() const { return evaluations_; }
   long n_unconverged() const { return solver_.n_unconverged(); }
+
+  // What was learned about goals here, and elsewhere: it orders the goals of the next stage.
+  Promises promises() const;
+  void learn(const Promises& promises);
+
+  // Pools are not saved but built again. A guide that was saved with another share of the work
+  // begins its stage anew.
+  GuideState state() const;
+  void restore(const GuideState& state);
 
  private:
   // An exact law shows without weights, which cost a pool for every psi; noise in y asks for them.
@@ -59,7 +71,8 @@ class Guide {
     double promise = 1.0;  // what the best set so far leaves of it
     Basis partner;         // a second psi beside it; of size 0: none
     Buffer partner_values;
-    Buffer weights;  // of the rows; empty: all the same
+    Buffer weights;          // of the rows; empty: all the same
+    std::size_t number = 0;  // the same on every island, whatever they promise
   };
   // ln|h(y)|, or ln|y/p - 1| for a law y = p (1 + product).
   struct LogGoal {
@@ -68,6 +81,12 @@ class Guide {
     double promise = 1.0;
     Monomial prefactor;
     Buffer weights;
+    std::size_t number = 0;
+  };
+  // What is built is needed by the scans after it; scans are shared among islands.
+  struct Task {
+    std::function<double()> run;
+    bool builds;
   };
   using Trees = std::vector<composition::Tree>;
   // Candidates with real constants, each kind with a pool that holds `beside_` too.
@@ -81,12 +100,26 @@ class Guide {
   Columns free_columns() const;
   void rank_features();
   void make_goals();
+  void number_goals();
+  void note_promises();
+  static std::uint64_t key(const Goal& goal);
+  static std::uint64_t key(const LogGoal& goal);
+  double promised(std::uint64_t key) const;
+  std::size_t n_favoured() const;
   void weigh_goals();
   void add_prefactor_goals();
   void add_shifted_log_goals();
   void add_partner_goals();
   void find_prefactors();
   void plan_stage();
+  void plan_building(std::function<double()> run);
+  // A scan that is done by one island: by its number, else in turn.
+  void plan_scanning(std::function<double()> run);
+  void plan_scanning(std::size_t number, std::function<double()> run);
+  // A scan of which each island does a part.
+  void plan_together(std::function<double()> run);
+  bool is_mine(std::size_t number) const;
+  void skip_done(std::size_t n_done);
   void plan_plain();
   void plan_sublibraries();
   void plan_scan(Goal& goal);
@@ -162,8 +195,12 @@ class Guide {
   Moving moving_sums_, moving_logs_;
   std::vector<Candidate> beside_;
 
-  std::deque<std::function<double()>> work_;
+  std::deque<Task> work_;
+  std::size_t n_planned_ = 0;  // scans of the stage that were given out in turn
+  std::size_t n_done_ = 0;     // tasks of the stage
   std::size_t stage_ = 0;
+  Promises promises_;  // when the stage was planned
+  Promises learned_;   // since
   int level_ = 0;
   bool simple_done_ = false;
   double tidied_ = std::numeric_limits<double>::infinity();  // bits of the law tidied last

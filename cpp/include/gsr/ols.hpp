@@ -15,6 +15,12 @@ struct Choice {
   double rest = 1.0;
 };
 
+// Every `parts`-th block of what is to be looked at.
+struct Part {
+  int part = 0;
+  int parts = 1;
+};
+
 // The pool with a set of free columns (the constant, logarithms of the features ...) projected out,
 // each column scaled to unit norm. Columns that depend on the free ones can never be chosen.
 class Pool {
@@ -45,7 +51,7 @@ class Pool {
   // The `count` best pairs for each of the targets: one of the first `first` columns with a later
   // one of the first `reach`.
   std::vector<std::vector<Choice>> pairs(const std::vector<Buffer>& targets, Index first,
-                                         Index reach, std::size_t count) const;
+                                         Index reach, std::size_t count, Part part = {}) const;
 
   // The `count` best triples among the first `reach` columns.
   std::vector<Choice> triples(const Buffer& target, Index reach, std::size_t count) const;

@@ -55,6 +55,9 @@ struct Settings {
   int target_stage = 10;
 
   std::uint64_t seed = 0;
+  // Islands share the guide's scans: this one does part `share`, on the rows of the common seed.
+  int share = 0, n_shares = 1;
+  std::uint64_t scan_seed = 0;
   int n_threads = 1;
   std::size_t max_bytes = std::size_t{256} << 20;  // kept rows, all threads together
 };

@@ -1,0 +1,44 @@
+// All that a search has to remember to go on as if it had never stopped.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "gsr/serialize.hpp"
+
+namespace gsr {
+
+// What the best set of terms leaves of a goal of the guide, by a fingerprint of the goal.
+using Promises = std::map<std::uint64_t, double>;
+
+struct GuideState {
+  int share = 0, n_shares = 1;
+  std::size_t stage = 0;
+  std::size_t n_done = 0;  // tasks of the stage
+  bool simple_done = false;
+  double tidied = 0.0;
+  long evaluations = 0;
+  Promises promises, learned;
+  std::vector<double> of_goals;  // promises now, sums and then logarithms
+};
+
+struct State {
+  int generation = -1, exact_since = -1;
+  int first_birth = 0, next_birth = -1;
+  long evaluations = 0, bred = 0, n_unconverged = 0;
+  double guided_work = 0.0, work = 0.0;
+  bool exact = false;  // the search has ended with an exact law
+  std::vector<Individual> population, births;
+  std::vector<Law> front, runners_up;
+  std::optional<GuideState> guide;
+};
+
+void write(Writer& writer, const Promises& promises);
+Promises read_promises(Reader& reader);
+
+void write(Writer& writer, const State& state);
+State read_state(Reader& reader);
+
+}  // namespace gsr

@@ -1,0 +1,285 @@
+"""Blueprints: all that islands are made of, in a form that other processes can have.
+
+Nothing here needs scikit-learn: the ranks of a cluster run start with little more than NumPy.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gsr import _core, options, prior
+from gsr.equation import Equation
+from gsr.exceptions import GSRError
+from gsr.library import Library
+from gsr.transformation import Array
+
+#: Settings of the core beside the options of the search.
+OF_THE_CORE = ("max_generations", "max_evaluations", "seed", "n_threads", "max_bytes")
+#: Columns are padded to so many numbers, and begin at so many bytes: a cache line.
+PAD, LINE = 8, 64
+
+
+@dataclass(frozen=True)
+class Variant:
+    """In what some islands differ from the others.
+
+    Parameters
+    ----------
+    settings : dict
+        Options of the search.
+    rules : dict
+        Forbidden transformations by variable; None: those of all islands.
+    """
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    rules: Mapping[str, Collection[str]] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Blueprint:
+    """What islands are made of.
+
+    Parameters
+    ----------
+    library, target_library : Library
+        Transformations of the features and of the target.
+    names : sequence of str
+        The features.
+    target_name : str
+        The target.
+    settings : dict
+        Of the core; see `settings_values`.
+    X, y, weights : array
+        The rows of the search.
+    rules : mapping
+        Forbidden transformations by variable; see `gsr.prior.forbidden`.
+    units : tuple of lists, optional
+        Exponents of the features, and of the target.
+    constants_with_units : bool
+        Whether fitted constants may carry units.
+    required : sequence of matrices
+        Terms that every law has.
+    max_terms, max_complexity : int, optional
+        Limits on laws.
+    shapes : mapping or callable, optional
+        What laws look like; see the parameter `constraints` of `GSRRegressor`.
+    starts : sequence of pairs of matrices
+        psi and phi of formulas that the first island starts from.
+    variants : sequence of Variant
+        Islands take them in turn.
+    """
+
+    library: Library
+    target_library: Library
+    names: Sequence[str]
+    target_name: str
+    settings: Mapping[str, Any]
+    X: Array
+    y: Array
+    weights: Array | None = None
+    rules: Mapping[str, Collection[str]] = field(default_factory=dict)
+    units: tuple[Any, Any] | None = None
+    constants_with_units: bool = True
+    required: Sequence[Any] = ()
+    max_terms: int | None = None
+    max_complexity: int | None = None
+    shapes: Any = None
+    starts: Sequence[tuple[Any, Any]] = ()
+    variants: Sequence[Variant] = (Variant(),)
+
+    # ---- islands -----------------------------------------------------------------------------
+
+    def island(self, number: int = 0, n_islands: int = 1) -> Any:
+        """Make an island.
+
+        Parameters
+        ----------
+        number, n_islands : int
+            Which of how many it is. Islands of the same variant share the guide's work, and each
+            has a seed of its own.
+
+        Returns
+        -------
+        _core.Island
+        """
+        n_variants = len(self.variants)
+        variant = self.variants[number % n_variants]
+        seed = int(self.settings["seed"])
+        settings = make_settings(
+            {**self.settings, **variant.settings, "seed": seed + (number << 32)},
+            scan_seed=seed,
+            share=number // n_variants,
+            n_shares=len(range(number % n_variants, n_islands, n_variants)),
+        )
+        constraints = self._constraints(variant)
+        if self.shapes is not None:
+            constraints.accept = self.accept
+        try:
+            island = _core.Island(
+                self.X, self.y, self.library.table, self.target_library.table, settings,
+                constraints, self.weights,
+            )  # fmt: skip
+        except ValueError as error:
+            raise GSRError(str(error)) from error
+        if number == 0:
+            self._start(island)
+        return island
+
+    def _start(self, island: Any) -> None:
+        for psi, phi in self.starts:
+            if not start_from(island, psi, phi):
+                raise GSRError(
+                    "a formula to start from is undefined on the data, or breaks a constraint"
+                )
+
+    @cached_property
+    def constraints(self) -> Any:
+        """What is known before the search, for the core; without shapes."""
+        return self._constraints(Variant())
+
+    def _constraints(self, variant: Variant) -> Any:
+        rules = self.rules if variant.rules is None else variant.rules
+        return prior.core_constraints(
+            {name: set(rules.get(name, ())) for name in (*self.names, self.target_name)},
+            self.library,
+            self.names,
+            target=(self.target_name, self.target_library),
+            units=self.units,
+            constants_with_units=self.constants_with_units,
+            required=self.required,
+            max_terms=self.max_terms,
+            max_complexity=self.max_complexity,
+            accept=None,
+        )
+
+    # ---- laws --------------------------------------------------------------------------------
+
+    def equation(self, law: Any) -> Equation:
+        """Make the equation of a law."""
+        return Equation.from_data(
+            self.library, self.target_library, law.psi, law.beta, law.phi, law.alpha,
+            self.X, self.y, feature_names=self.names, target_name=self.target_name,
+        )  # fmt: skip
+
+    @cached_property
+    def checker(self) -> Any:
+        """Tells whether an equation has the shape that is asked for; None: none is."""
+        if self.shapes is None:
+            return None
+        from gsr.prior.constraints import Checker
+
+        return Checker(self.shapes, self.X, self.y, self.names, self.target_name)
+
+    def accept(self, law: Any) -> bool:
+        """Tell whether a law has the shape that is asked for."""
+        return self.checker is None or bool(self.checker.holds(self.equation(law)))
+
+    def admits(self, law: Any) -> bool:
+        """Tell whether a law keeps to all that is known: the last gate before it is shown."""
+        return self.accept(law) and bool(
+            self.constraints.admits_law(
+                list(law.psi), list(law.phi), law.complexity, self.library.table,
+                self.target_library.table, len(self.names),
+            )
+        )  # fmt: skip
+
+    # ---- to other processes ------------------------------------------------------------------
+
+    def to_json(self) -> str:
+        """Return all but the rows as text."""
+        content = {
+            "library": list(self.library.names),
+            "target_library": list(self.target_library.names),
+            "names": list(self.names),
+            "target_name": self.target_name,
+            "settings": dict(self.settings),
+            "rules": {name: sorted(codes) for name, codes in self.rules.items()},
+            "units": self.units and [np.asarray(each).tolist() for each in self.units],
+            "constants_with_units": self.constants_with_units,
+            "required": list(self.required),
+            "max_terms": self.max_terms,
+            "max_complexity": self.max_complexity,
+            "shapes": self.shapes,
+            "starts": list(self.starts),
+            "variants": [
+                {"settings": dict(each.settings), "rules": each.rules} for each in self.variants
+            ],
+        }
+        return json.dumps(content, sort_keys=True)
+
+    @staticmethod
+    def from_json(text: str, X: Array, y: Array, weights: Array | None) -> Blueprint:
+        """Return a blueprint of text and rows."""
+        content = json.loads(text)
+        content["variants"] = [Variant(**each) for each in content["variants"]]
+        units = content.pop("units")
+        return Blueprint(
+            library=Library(content.pop("library")),
+            target_library=Library(content.pop("target_library")),
+            X=X,
+            y=y,
+            weights=weights,
+            units=units and (np.asarray(units[0]), np.asarray(units[1])),
+            **content,
+        )
+
+    def with_rows(self, X: Array, y: Array, weights: Array | None) -> Blueprint:
+        """Return the same blueprint with other rows."""
+        return replace(self, X=X, y=y, weights=weights)
+
+
+def start_from(island: Any, psi: Sequence[Any], phi: Sequence[Any]) -> bool:
+    """Let an island start from a known law; False if the data or the constraints forbid it."""
+    try:
+        return bool(island.start_from(list(psi), list(phi)))
+    except ValueError as error:
+        raise GSRError(str(error)) from error
+
+
+# ---- settings of the core ------------------------------------------------------------------------
+
+
+def settings_values(settings: Any) -> dict[str, Any]:
+    """Return the core's settings by name."""
+    values = {name: getattr(settings, name) for name in (*options.SEARCH_OPTIONS, *OF_THE_CORE)}
+    values |= {name: getattr(settings.admm, name) for name in options.ADMM_OPTIONS}
+    return {**values, "solver": settings.solver.name}
+
+
+def make_settings(values: Mapping[str, Any], **more: Any) -> Any:
+    """Return the core's settings of their values by name."""
+    settings = _core.Settings()
+    settings.solver = getattr(_core.SolverKind, values["solver"])
+    admm = getattr(_core.AdmmSettings, values["solver"])()
+    for name, value in {**values, **more}.items():
+        if name != "solver":
+            setattr(admm if name in options.ADMM_OPTIONS else settings, name, value)
+    settings.admm = admm
+    return settings
+
+
+# ---- rows ----------------------------------------------------------------------------------------
+
+
+def padded_block(X: Array) -> Array:
+    """Return the columns in the core's layout, one row each: whole cache lines, zeros behind."""
+    n, d = X.shape
+    block = np.zeros((d, -(-n // PAD) * PAD))
+    block[:, :n] = X.T
+    return block
+
+
+def columns_of(block: Array, n_rows: int) -> Array:
+    """Return the table in a block of `padded_block`, which the core uses as it is.
+
+    The block must not be written to, and begin with a cache line, or the core makes a copy.
+    """
+    view = block[:, :n_rows].T
+    view.flags.writeable = False
+    return view
