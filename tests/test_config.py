@@ -14,7 +14,7 @@ from gsr.estimator import GSRRegressor
 from gsr.exceptions import GSRError
 from gsr.runs import config
 from gsr.runs.config import Config, default_toml, parse, toml_value
-from gsr.runs.settings import NOT_IN_FILES, SEARCH, schema
+from gsr.runs.settings import NOT_IN_FILES, OF_ISLANDS, SEARCH, VARIANT_OPTIONS, schema
 
 FILE = """\
 [data]
@@ -139,6 +139,7 @@ def test_the_example_has_every_key_and_is_valid() -> None:
     text = default_toml()
     assert parse(text).values == {"data": {"path": "data.csv", "target": "y"}}
     filled = re.sub(r"^#(?=\w+ = )", "", text, flags=re.M)
+    filled = re.sub("^topology = .*", 'topology = "edges"', filled, flags=re.M)
     found = parse(filled).values
     assert {section: set(keys) for section, keys in found.items()} == {
         section: set(keys) for section, keys in schema().items()
@@ -146,7 +147,91 @@ def test_the_example_has_every_key_and_is_valid() -> None:
     assert max(map(len, text.splitlines())) <= 100
 
 
+def test_a_cluster_run_must_name_table_and_target() -> None:
+    with pytest.raises(GSRError) as error:
+        parse("[run]\nsed = 1\n", required=OF_ISLANDS)
+    assert [line.split(":")[0] for line in str(error.value).splitlines()[1:]] == [
+        "  line 2",
+        "  data.path is missing",
+        "  data.target is missing",
+    ]
+    found = parse("[data]\npath = 'a.csv'\n", ["data.target=y"], required=OF_ISLANDS)
+    assert (found.get("islands", "per_rank"), found.get("checkpoint", "keep")) == (1, 3)
+
+
+def test_mistakes_about_islands_are_told_with_their_lines() -> None:
+    text = (
+        "[islands]\n"
+        'topology = "rign"\n'
+        "edges = [[0, 1], [1]]\n"
+        "interval = 0.5\n"
+        "per_rank = 0\n"
+        "[[islands.variants]]\n"
+        "n_phi = 9\n"
+        "[[islands.variants]]\n"
+        "depth = 2\n"
+        "n_phi = 0\n"
+        'criterion = "bic"\n'
+        "[checkpoint]\n"
+        "interval = 0\n"
+        'resume = "yes"\n'
+    )
+    with pytest.raises(GSRError) as error:
+        parse(text, ["islands.variants=[{dpeth = 1}]", "islands.variants=3"])
+    told = str(error.value).splitlines()[1:]
+    assert told[0].startswith("  line 2: islands.topology must be 'ring' or ")
+    assert told[0].endswith(", got 'rign'; did you mean 'ring'?")
+    assert told[5].startswith(
+        "  line 11: islands.variants, table 2: 'criterion' is none of the options of [search] that "
+        "differ"
+    )
+    assert [*told[1:5], *told[6:]] == [
+        "  line 3: islands.edges must be a list of pairs of islands, from and to, numbered from 0, "
+        "got [[0, 1], [1]]",
+        "  line 4: islands.interval must be a whole number of at least 1, got 0.5",
+        "  line 5: islands.per_rank must be a whole number from 1 to 1024, got 0",
+        "  line 10: islands.variants, table 2: n_phi must be a whole number from 1 to 200, got 0",
+        "  line 13: checkpoint.interval must be a number of at least 0.1, got 0",
+        "  line 14: checkpoint.resume must be true or false, got 'yes'",
+        "  --set: islands.variants, table 1: 'dpeth' is none of the options of [search] that "
+        "differ; did you mean 'depth'?",
+        "  --set: islands.variants must be a list of tables of options of [search], got 3",
+    ]
+
+
+def test_a_mistake_inside_an_inline_table_has_the_line_of_its_key() -> None:
+    with pytest.raises(GSRError, match=r"line 3: islands\.variants, table 2: depth must be "):
+        parse("[islands]\n\nvariants = [{}, {depth = 0}]\n")
+
+
+def test_edges_and_the_topology_belong_together() -> None:
+    pairs = "edges = [[0, 1], [1, 0]]\n"
+    found = parse('[islands]\ntopology = "edges"\n' + pairs)
+    assert found.get("islands", "edges") == [[0, 1], [1, 0]]
+    for text in (pairs, 'topology = "edges"'):
+        with pytest.raises(GSRError, match=r'islands\.topology is "edges"'):
+            parse(f"[islands]\n{text}")
+
+
+def test_options_of_variants_are_options_of_the_search() -> None:
+    kind = schema()["islands"]["variants"].kind
+    for name in VARIANT_OPTIONS:
+        of_search = schema()["search"][name].kind
+        assert kind.kinds[name] == of_search  # type: ignore[attr-defined]
+        value = schema()["search"][name].shown
+        assert kind.holds([{}, {name: value}]), name
+
+
+def test_fit_has_no_use_for_islands() -> None:
+    text = "[islands]\nper_rank = 2\n[checkpoint]\nkeep = 1\n[run]\nseed = 1\n"
+    assert parse(text).ignored() == ["islands", "checkpoint"]
+    assert parse(text).estimator_options() == {"random_state": 1}
+
+
 def test_settings_are_written_as_they_are_read() -> None:
+    variants = '[[islands.variants]]\n[[islands.variants]]\ndepth = 1\nsolver = "printed"\n'
+    found = parse(variants)
+    assert parse(found.to_toml()).values == found.values
     found = parse(FILE)
     assert parse(found.to_toml()).values == found.values
 

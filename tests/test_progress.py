@@ -99,9 +99,19 @@ def test_a_batch_log_has_a_line_now_and_then(max_time):
     assert 3 <= len(lines) <= 6
     assert laws.n == len(lines)
     assert all(line.endswith(LAW) for line in lines)
-    assert re.match(r" +0\.1 s  generation 0  0 evaluations  best rmse 0\.5  y = ", lines[0])
+    assert re.match(r" +0\.1 s  generation 0  0 evaluations  best rmse 0\.5  0/s  y = ", lines[0])
     assert last.startswith("ended: 5.0 s  generation 990  99,000 evaluations")
     assert "\x1b" not in file.getvalue()
+
+
+def test_a_long_search_gives_signs_of_life():
+    file = io.StringIO()
+    with reporter(True, None, Console(file=file, _environ={})) as report:
+        for minute in range(600):
+            report(Progress(60.0 * minute, None, minute, 6000 * minute, 0.5, "running"))
+    lines = file.getvalue().splitlines()
+    assert len(lines) == 601
+    assert "  100/s" in lines[-2]
 
 
 def test_the_end_that_no_report_tells():

@@ -17,7 +17,7 @@ LIST_NAMES = """
 import json, gsr._core as core
 m = core._module
 public = [n for n in dir(m) if n[0] != "_"]
-members = {n: [k for k in dir(getattr(m, n)) if k[0] != "_"]
+members = {n: [k for k in vars(getattr(m, n)) if k[0] != "_"]
            for n in public if isinstance(getattr(m, n), type)}
 print(json.dumps([public, members]))
 """

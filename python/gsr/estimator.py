@@ -123,6 +123,10 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
     warm_start : bool
         Go on where the last `fit` ended if data and options are the same; otherwise start from the
         laws found then.
+    islands : int, default 1
+        Searches side by side, on the `n_jobs` threads, that share the guide's work and exchange
+        what they find. The same number gives the same laws, with any number of threads. For more
+        than one machine see `gsr islands`.
     callback : callable, optional
         Called with a `gsr.search.Progress` about 20 times a second; ends the search if it returns
         True.
@@ -215,6 +219,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         n_jobs: int | None = -1,
         verbose: bool = False,
         warm_start: bool = False,
+        islands: int = 1,
         callback: Callback | None = None,
         hyperparameters: Mapping[str, Any] | None = None,
     ) -> None:
@@ -249,6 +254,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.warm_start = warm_start
+        self.islands = islands
         self.callback = callback
         self.hyperparameters = hyperparameters
 
@@ -289,34 +295,58 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         GSRRegressor
             The estimator itself.
         """
-        parameters = self.get_params(deep=False)
-        settings = core_settings(parameters)
+        self._check_parameters()
         everything = self._validate(X, y, sample_weight)
         if everything.y.ndim == 2:
             return self._fit_each(X, y, sample_weight)
-        self.__dict__.pop("models_", None)
-        known, held = row_sets.split(everything, self.validation_fraction, settings.seed)
-        problem = make_problem(parameters, known, self._names, self._target_name, settings)
+        problem, held = self._pose(everything)
         again = (getattr(self, "_running", None), getattr(self, "front_", ()))
         evolution = make_evolution(problem, *(again if self.warm_start else ()))
         start = time.perf_counter()
-        self.history_: list[search.Progress] = []
+        history: list[search.Progress] = []
         with reporter(self.verbose, self.callback) as report:
-            self.status_ = search.run(
+            status = search.run(
                 evolution,
                 self.max_time,
-                search.recorded(report, self.history_),
+                search.recorded(report, history),
                 lambda: problem.current(evolution.front()),
             )
-        self.fit_time_ = time.perf_counter() - start
-        self.n_generations_ = evolution.generation + 1
-        self.n_evaluations_ = evolution.evaluations
-        self.n_unconverged_ = evolution.n_unconverged
+        seconds = time.perf_counter() - start
         with search.uninterrupted(_warn_interrupted):
-            self._conclude([*evolution.front(), *evolution.runners_up()], problem, held)
+            self._take(evolution, status, seconds, history, problem, held)
         if self.warm_start:
             self._running = (problem, evolution)
         return self
+
+    def _check_parameters(self) -> Any:
+        """Return the core's settings, if all parameters are what they may be."""
+        return core_settings(self.get_params(deep=False))
+
+    def _pose(self, everything: Rows) -> tuple[Problem, Rows | None]:
+        """Return the problem of one search, and the rows that are held out."""
+        self.__dict__.pop("models_", None)
+        settings = self._check_parameters()
+        known, held = row_sets.split(everything, self.validation_fraction, settings.seed)
+        parameters = self.get_params(deep=False)
+        return make_problem(parameters, known, self._names, self._target_name, settings), held
+
+    def _take(
+        self,
+        evolution: Any,
+        status: str,
+        seconds: float,
+        history: list[search.Progress],
+        problem: Problem,
+        held: Rows | None,
+    ) -> None:
+        """Take over what a search has found."""
+        self.status_ = status
+        self.fit_time_ = seconds
+        self.history_ = history
+        self.n_generations_ = evolution.generation + 1
+        self.n_evaluations_ = evolution.evaluations
+        self.n_unconverged_ = evolution.n_unconverged
+        self._conclude([*evolution.front(), *evolution.runners_up()], problem, held)
 
     def _fit_each(self, X: Any, y: Any, sample_weight: Any) -> GSRRegressor:
         """Fit a model of its own for each target."""

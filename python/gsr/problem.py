@@ -18,6 +18,8 @@ from gsr.blueprint import Blueprint, settings_values, start_from
 from gsr.encoding import evaluate
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
+from gsr.islands.local import LocalIslands
+from gsr.islands.migration import default_migration
 from gsr.library import Library, resolve
 from gsr.progress import current_law
 from gsr.rows import Rows
@@ -296,9 +298,23 @@ def make_evolution(
         asked = problem.parameters
         last[1].extend(asked["max_generations"] or 0, asked["max_evals"] or 0)
         return last[1]
+    if problem.parameters["islands"] > 1:
+        return _islands(problem, earlier)
     evolution = problem.blueprint.island()
     add_earlier(evolution, problem, earlier)
     return evolution
+
+
+def _islands(problem: Problem, earlier: Sequence[FrontEntry]) -> LocalIslands:
+    n_islands = int(problem.parameters["islands"])
+    of = problem.blueprint
+    n_threads = int(of.settings["n_threads"])
+    alone = {**of.settings, "n_threads": max(1, n_threads // n_islands), "max_evaluations": 0}
+    migration = default_migration(n_islands, int(of.settings["seed"]))
+    max_evals = problem.parameters["max_evals"]
+    islands = LocalIslands(replace(of, settings=alone), n_islands, n_threads, migration, max_evals)
+    add_earlier(islands.first, problem, earlier)
+    return islands
 
 
 def add_earlier(island: Any, problem: Problem, earlier: Sequence[FrontEntry]) -> None:

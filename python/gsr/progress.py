@@ -25,6 +25,8 @@ LOGGED = 90
 LAW_EVERY = 0.5
 TERMINAL_EVERY = 0.1
 NOTEBOOK_EVERY = 0.25
+#: Seconds between two lines of a log at most.
+LOG_EVERY = 60.0
 BAR_WIDTH = 24
 
 
@@ -148,6 +150,10 @@ def _counts(progress: Progress) -> str:
     )
 
 
+def _rate(progress: Progress) -> str:
+    return f"{progress.evaluations / max(progress.seconds, 1e-3):,.0f}/s"
+
+
 def _times(progress: Progress) -> str:
     if progress.max_time is None:
         return f"{progress.seconds:.1f} s"
@@ -168,9 +174,10 @@ def _lines(console: Console) -> Iterator[Report]:
 
     def show(progress: Progress) -> None:
         if pace.lets(progress):
-            pace.due = max(1.0, 1.5 * progress.seconds)  # a long search needs no long log
+            # A long search needs no long log, but a sign of life.
+            pace.due = max(1.0, min(1.5 * progress.seconds, progress.seconds + LOG_EVERY))
             law = textwrap.shorten(pace.law, LOGGED, placeholder=" ...")
-            say(f"{progress.seconds:8.1f} s  {_counts(progress)}  {law}")
+            say(f"{progress.seconds:8.1f} s  {_counts(progress)}  {_rate(progress)}  {law}")
 
     yield show
     say(pace.summary())

@@ -30,6 +30,7 @@ PARAMETERS: dict[str, Range | Choice] = {
     "max_complexity": Range(int, 1),
     "validation_fraction": Range(float, 1e-6, 0.95),
     "n_jobs": Range(int, -1024),
+    "islands": Range(int, 1, 1024),
 }
 
 

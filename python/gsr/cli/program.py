@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 import gsr
-from gsr.cli import bench, fit, models
+from gsr.cli import bench, fit, islands, models, status
 from gsr.cli.terminal import (
     FAILED,
     INTERRUPTED,
@@ -124,6 +124,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_demo(commands)
     fit.add(commands)
     models.add(commands)
+    islands.add(commands)
+    status.add(commands)
     _add_config(commands)
     bench.add(commands)
     _add_doctor(commands)

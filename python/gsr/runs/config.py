@@ -5,7 +5,6 @@ Every mistake in a file is told at once, with its line. The schema is in `gsr.ru
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
@@ -13,26 +12,30 @@ import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gsr.exceptions import GSRError, suggestion
+from gsr.exceptions import GSRError
 from gsr.options import Choice
-from gsr.runs import settings
+from gsr.runs import mistakes, settings
+from gsr.runs.mistakes import Values
+from gsr.runs.mistakes import check as check
 from gsr.runs.settings import Key, schema
+from gsr.runs.toml_text import toml_name
+from gsr.runs.toml_text import toml_value as toml_value
 
 if TYPE_CHECKING or sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-Values = dict[str, dict[str, Any]]
 _WORD = re.compile(r"[^\W\d][\w ./:%+-]*")
 HEAD = """\
 # Settings of a gsr run. What is commented out is not set; the value shown is then the default, or
 # an example where the comment tells the default. Use it with
-#   gsr fit --config FILE
+#   gsr fit --config FILE                   on one machine
+#   mpirun -n 64 gsr islands FILE           on several: islands that exchange laws
+#   srun gsr islands FILE                   the same as a job step of SLURM
 """
 
 
@@ -78,11 +81,13 @@ class Config:
         return Config(values, self.folder)
 
     def estimator_options(self) -> dict[str, Any]:
-        """Return what was set of the estimator's parameters."""
+        """Return what was set of the estimator's parameters, but for those of cluster runs."""
         parameters = settings.parameters()
         chosen: dict[str, Any] = {}
         for section, name, key in _each_key():
-            if key.parameter is None or not self.is_set(section, name):
+            if section not in settings.OF_FIT or key.parameter is None:
+                continue
+            if not self.is_set(section, name):
                 continue
             value = self.values[section][name]
             if key.parameter in parameters:
@@ -102,7 +107,7 @@ class Config:
         for section in schema():
             keys = self.values.get(section)
             if keys:
-                lines = [f"{_name(key)} = {toml_value(value)}" for key, value in keys.items()]
+                lines = [f"{toml_name(key)} = {toml_value(value)}" for key, value in keys.items()]
                 parts.append("\n".join([f"[{section}]", *lines]) + "\n")
         return "\n".join(parts)
 
@@ -110,7 +115,11 @@ class Config:
 # ---- reading ---------------------------------------------------------------------------------
 
 
-def read(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Config:
+def read(
+    path: str | os.PathLike[str],
+    overrides: Sequence[str] = (),
+    required: Sequence[tuple[str, str]] = (),
+) -> Config:
     """Read a configuration file.
 
     Parameters
@@ -119,6 +128,8 @@ def read(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Config:
         The file.
     overrides : sequence of str
         Settings such as ``"run.max_time=60"``, which count more than the file.
+    required : sequence of (str, str)
+        Sections and keys that must be set, such as `settings.OF_ISLANDS`.
 
     Returns
     -------
@@ -136,77 +147,48 @@ def read(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Config:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise GSRError(f"cannot read the configuration {path}: {reason}") from error
-    return parse(text, overrides, str(path), Path(path).parent)
+    return parse(text, overrides, str(path), Path(path).parent, required)
 
 
 def parse(
-    text: str, overrides: Sequence[str] = (), origin: str = "configuration", folder: Path = Path()
+    text: str,
+    overrides: Sequence[str] = (),
+    origin: str = "configuration",
+    folder: Path = Path(),
+    required: Sequence[tuple[str, str]] = (),
 ) -> Config:
     """Read a configuration from text; see `read`."""
     try:
         content = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise GSRError(f"{origin}: {str(error) or 'too deep'}") from error
-    values, mistakes = _checked(content, _Places(text))
+    values, told = mistakes.in_file(content, mistakes.Places(text))
     for override in overrides:
-        _apply(override, values, mistakes)
-    if mistakes:
-        count = f"{len(mistakes)} mistakes" if len(mistakes) > 1 else "a mistake"
-        raise GSRError("\n  ".join([f"{origin}: {count}", *mistakes]))
+        told += _apply(override, values)
+    told += mistakes.missing(values, required)
+    told += mistakes.contradictions(values) if not told else []
+    if told:
+        count = f"{len(told)} mistakes" if len(told) > 1 else "a mistake"
+        raise GSRError("\n  ".join([f"{origin}: {count}", *told]))
     return Config(values, folder)
 
 
-def check(section: str, name: str, value: Any, label: str) -> str | None:
-    """Return what is wrong with a value, None if it is allowed; `label` is how to call it."""
-    kind = schema()[section][name].kind
-    if kind.holds(value):
-        return None
-    hint = ""
-    if isinstance(value, str) and isinstance(kind, Choice):
-        hint = suggestion(value, map(str, kind.values))
-    return f"{label} must be {kind}, got {_shown(value)}{hint}"
-
-
-def _checked(content: Mapping[str, Any], places: _Places) -> tuple[Values, list[str]]:
-    values: Values = {}
-    mistakes: list[str] = []
-    for section, keys in content.items():
-        line = places.line(section)
-        if section not in schema():
-            mistakes.append(f"{line}: {_unknown_section(section, keys)}")
-        elif not isinstance(keys, dict):
-            mistakes.append(f"{line}: {section} must be a section, [{section}], got {_shown(keys)}")
-        else:
-            for name, value in keys.items():
-                where = places.line(section, name)
-                wrong = _unknown_key(section, name) or check(
-                    section, name, value, f"{section}.{name}"
-                )
-                if wrong:
-                    mistakes.append(f"{where}: {wrong}")
-                values.setdefault(section, {})[name] = value
-    return values, mistakes
-
-
-def _apply(override: str, values: Values, mistakes: list[str]) -> None:
+def _apply(override: str, values: Values) -> list[str]:
+    """Set what an override says, or return what is wrong with it."""
     target, equals, text = override.partition("=")
     section, dot, name = target.strip().partition(".")
     if not equals or not dot:
-        mistakes.append(f"--set: must be section.key=value, got {override!r}")
-        return
+        return [f"--set: must be section.key=value, got {override!r}"]
     if section not in schema():
-        mistakes.append(f"--set {target}: {_unknown_section(section, {})}")
-        return
+        return [f"--set {target}: {mistakes.unknown_section(section, {})}"]
     try:
         value = _value(text.strip())
     except GSRError as error:
-        mistakes.append(f"--set {target}: {error}")
-        return
-    wrong = _unknown_key(section, name) or check(section, name, value, f"{section}.{name}")
-    if wrong:
-        mistakes.append(f"--set: {wrong}")
-    else:
+        return [f"--set {target}: {error}"]
+    told = [f"--set: {wrong}" for _, wrong in mistakes.in_key(section, name, value)]
+    if not told:
         values.setdefault(section, {})[name] = value
+    return told
 
 
 def _value(text: str) -> Any:
@@ -221,52 +203,6 @@ def _value(text: str) -> Any:
     raise GSRError(f"{text!r} is no TOML value; text with signs in it needs quotes")
 
 
-def _unknown_section(section: str, keys: Any) -> str:
-    if not isinstance(keys, dict):
-        homes = [name for name, known in schema().items() if section in known]
-        hint = f"it belongs below [{homes[0]}]" if homes else "write it below a [section]"
-        return f"{section!r} stands outside a section; {hint}"
-    near = get_close_matches(section, list(schema()), n=1)
-    hint = f"did you mean [{near[0]}]?" if near else f"there are {', '.join(schema())}"
-    return f"there is no section [{section}]; {hint}"
-
-
-def _unknown_key(section: str, name: str) -> str | None:
-    keys = schema()[section]
-    if name in keys:
-        return None
-    homes = [other for other, known in schema().items() if name in known]
-    if homes:
-        return f"[{section}] has no key {name!r}; it belongs below [{homes[0]}]"
-    return f"[{section}] has no key {name!r}{suggestion(name, keys, otherwise_list=True)}"
-
-
-class _Places:
-    """Lines of a TOML file in which sections and keys stand."""
-
-    def __init__(self, text: str) -> None:
-        self._found: dict[tuple[str, ...], int] = {}
-        section: tuple[str, ...] = ()
-        for number, line in enumerate(text.splitlines(), start=1):
-            if head := re.match(r"\s*\[+([^\]]+)\]", line):
-                section = _parts(head[1])
-                self._note(section, number)
-            elif key := re.match(r"""\s*((?:[\w\s.-]|"[^"]*"|'[^']*')+?)\s*=""", line):
-                self._note((*section, *_parts(key[1])), number)
-
-    def _note(self, path: tuple[str, ...], number: int) -> None:
-        for depth in range(1, len(path) + 1):
-            self._found.setdefault(path[:depth], number)
-
-    def line(self, *path: str) -> str:
-        return f"line {self._found[path]}" if path in self._found else ".".join(path)
-
-
-def _parts(dotted: str) -> tuple[str, ...]:
-    found = re.findall(r"""\s*(?:"([^"]*)"|'([^']*)'|([\w-]+))\s*\.?""", dotted)
-    return tuple("".join(part) for part in found)
-
-
 # ---- writing ---------------------------------------------------------------------------------
 
 
@@ -278,36 +214,20 @@ def default_toml() -> str:
         told = ""
         for name, key in keys.items():
             if key.help != told:  # keys of a group share their explanation
-                lines += textwrap.wrap(key.help, 98, initial_indent="# ", subsequent_indent="# ")
+                text = key.help + _allowed(key)
+                lines += textwrap.wrap(text, 98, initial_indent="# ", subsequent_indent="# ")
             told = key.help
             lines += [f"# {key.detail}"] if key.detail else []
-            required = (section, name) in (("data", "path"), ("data", "target"))
+            required = (section, name) in settings.OF_ISLANDS
             lines.append(f"{'' if required else '#'}{name} = {toml_value(key.shown)}")
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 
 
-def toml_value(value: Any) -> str:
-    """Return a value as TOML."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        # JSON's escapes are TOML's, but for DEL, which JSON leaves alone.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_name(k)} = {toml_value(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(toml_value, value)) + "]"
-    return repr(float(value)) if isinstance(value, float) else str(int(value))
-
-
-def _name(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else toml_value(key)
-
-
-def _shown(value: Any) -> str:
-    text = toml_value(value) if isinstance(value, bool) else repr(value)
-    return text if len(text) <= 60 else text[:60] + "..."
+def _allowed(key: Key) -> str:
+    if key.detail or not isinstance(key.kind, Choice):
+        return ""
+    return f" ({', '.join(map(str, key.kind.values))})"
 
 
 def _each_key() -> Iterator[tuple[str, str, Key]]:

@@ -23,9 +23,9 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
@@ -70,6 +70,8 @@ class Outcome:
         Of that file, before the search.
     weights : array, optional
         Of the rows.
+    more : mapping
+        What else ``result.json`` tells.
     """
 
     model: GSRRegressor
@@ -79,6 +81,7 @@ class Outcome:
     data: str
     sha256: str | None = None
     weights: Array | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def laws(self) -> dict[str, Laws]:
@@ -122,6 +125,7 @@ class Outcome:
             "rows": len(self.y),
             "rows_used": self.n_used,
             "data": {"path": self.data, "sha256": self.sha256},
+            **self.more,
         }
         plain: dict[str, Any] = files.plain(found)
         return plain
@@ -286,7 +290,7 @@ def _write_files(drafts: Path, folder: Path, outcome: Outcome) -> None:
 
     files.write(drafts / "equations.csv", _equations(outcome))
     saving.save(outcome.model, drafts / "model.json")
-    files.write(drafts / "config.toml", _config(folder, outcome))
+    files.write(drafts / "config.toml", config_text(folder, outcome.config))
     files.write(drafts / "history.csv", _history(outcome))
     files.write(drafts / "sample.csv", _sample(outcome))
     text = json.dumps(outcome.result(), indent=1, ensure_ascii=False, allow_nan=False)
@@ -303,9 +307,11 @@ def rescue(outcome: Outcome) -> Path:
         raise files.failed(tempfile.gettempdir(), error) from error
 
 
-def _config(folder: Path, outcome: Outcome) -> str:
-    path = outcome.data if outcome.data == "-" else os.path.relpath(outcome.data, folder)
-    changed = outcome.config.changed({("data", "path"): path})
+def config_text(folder: Path, config: Config) -> str:
+    """Return the configuration that repeats a run, with paths relative to its folder."""
+    data = config.data_path()
+    path = data if data == "-" else os.path.relpath(data, folder)
+    changed = config.changed({("data", "path"): path})
     changed.values.get("run", {}).pop("output", None)
     changed.values.get("run", {}).pop("overwrite", None)
     return f"# repeats the run: gsr fit --config {folder.name}/config.toml\n{changed.to_toml()}"

@@ -11,87 +11,12 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
 from gsr import options, rows, selection, validation
 from gsr.estimator import GSRRegressor
-
-
-class Kind(Protocol):
-    """What a value may be; as text it completes "must be ..."."""
-
-    def holds(self, value: object) -> bool:
-        """Whether the value is such."""
-
-
-@dataclass(frozen=True)
-class Flag:
-    """Yes or no, in the words of TOML."""
-
-    def holds(self, value: object) -> bool:
-        """Whether the value is one of the two."""
-        return isinstance(value, bool)
-
-    def __str__(self) -> str:
-        return "true or false"
-
-
-@dataclass(frozen=True)
-class Text:
-    """A piece of text."""
-
-    def holds(self, value: object) -> bool:
-        """Whether the value is text that is not empty."""
-        return isinstance(value, str) and bool(value.strip())
-
-    def __str__(self) -> str:
-        return "text"
-
-
-@dataclass(frozen=True)
-class Texts:
-    """A list of pieces of text, or of numbers of columns."""
-
-    of: str = "names"
-    numbers: bool = False
-
-    def holds(self, value: object) -> bool:
-        """Whether the value is such a list."""
-        kinds = (str, int) if self.numbers else (str,)
-        return isinstance(value, list) and all(
-            isinstance(each, kinds) and not isinstance(each, bool) for each in value
-        )
-
-    def __str__(self) -> str:
-        return f"a list of {self.of}"
-
-
-@dataclass(frozen=True)
-class TableOf:
-    """A table from names to values of a kind."""
-
-    kind: Kind
-
-    def holds(self, value: object) -> bool:
-        """Whether the value is such a table."""
-        return isinstance(value, Mapping) and all(map(self.kind.holds, value.values()))
-
-    def __str__(self) -> str:
-        return f"a table from names to {self.kind}"
-
-
-@dataclass(frozen=True)
-class AnyOf:
-    """One of several kinds."""
-
-    kinds: tuple[Kind, ...]
-
-    def holds(self, value: object) -> bool:
-        """Whether the value is of one of the kinds."""
-        return any(kind.holds(value) for kind in self.kinds)
-
-    def __str__(self) -> str:
-        return " or ".join(map(str, self.kinds))
+from gsr.islands import migration, topology
+from gsr.runs.kinds import AnyOf, Flag, Kind, Pairs, TableOf, Tables, Text, Texts
 
 
 @dataclass(frozen=True)
@@ -147,7 +72,7 @@ DATA = {
     ),
     "target": Key(
         AnyOf((COLUMN, COLUMNS)),
-        "the column to explain, by name or number, or a list of several; default: the last",
+        "the column to explain, by name or number, or a list; gsr fit takes the last by default",
         None,
         "y",
     ),
@@ -204,10 +129,13 @@ LIBRARIES = {
         parameter="forbid",
     ),
 }
+#: The run folder of a cluster run that names none.
+ISLANDS_OUTPUT = "run"
 RUN = {
     "output": Key(
-        Text(), "the run folder; default: nothing is written; relative to where gsr runs", None,
-        "run",
+        Text(),
+        "the run folder, relative to where gsr runs; default: none (gsr fit), run (gsr islands)",
+        None, ISLANDS_OUTPUT,
     ),
     "overwrite": Key(FLAG, "replace the results in the run folder", False),
     "max_time": Key(
@@ -223,6 +151,72 @@ RUN = {
     ),
     "n_jobs": Key(options.Range(int, -1024), "threads; -1 for all cores", -1, parameter="n_jobs"),
 }  # fmt: skip
+#: Options of `[search]` that may differ between islands; not those that say when a law is accepted.
+VARIANT_OPTIONS = tuple(
+    name
+    for name in (*options.SEARCH_OPTIONS, *options.ADMM_OPTIONS, "solver")
+    if name not in ("epsilon", "relax_factor", "relax_interval")
+)
+ISLANDS = {
+    "per_rank": Key(
+        options.Range(int, 1, 1024), "islands in a process, a thread each", 1, parameter="islands"
+    ),
+    "topology": Key(
+        options.Choice(topology.TOPOLOGIES),
+        "which islands are neighbours of which",
+        migration.DEFAULTS["topology"],
+    ),
+    "edges": Key(
+        Pairs("islands, from and to, numbered from 0"),
+        'neighbours one by one, if topology is "edges"; default: none',
+        None,
+        [[0, 1], [1, 0]],
+    ),
+    "migration": Key(
+        options.Choice(topology.MIGRATIONS),
+        "to one of the neighbours in turn, or to all",
+        migration.DEFAULTS["migration"],
+    ),
+    "interval": Key(
+        options.Range(int, 1),
+        "work between two migrations, in individuals",
+        migration.DEFAULTS["interval"],
+    ),
+    "migrants": Key(
+        options.Range(int, 1, 1000),
+        "individuals that migrate at a time",
+        migration.DEFAULTS["migrants"],
+    ),
+    "selection": Key(
+        options.Choice(("best", "random")),
+        "which individuals migrate",
+        migration.DEFAULTS["selection"],
+    ),
+    "replacement": Key(
+        options.Choice(("fair", "worst", "random")),
+        "whom they replace: the worst if they are better, the worst, or any",
+        migration.DEFAULTS["replacement"],
+    ),
+    "knowledge": Key(
+        FLAG,
+        "whether islands tell each other which left sides g(y) promise much",
+        migration.DEFAULTS["knowledge"],
+    ),
+    "mode": Key(
+        options.Choice(("throughput", "deterministic")),
+        "nobody waits; or in lock-step, so that the same seed and ranks give the same laws",
+        "throughput",
+    ),
+}
+CHECKPOINT = {
+    "interval": Key(
+        options.Range(float, 0.1),
+        "seconds between two checkpoints; inf: at the end and on signals only",
+        60.0,
+    ),
+    "keep": Key(options.Range(int, 1, 1000), "checkpoints of an island that are kept", 3),
+    "resume": Key(FLAG, "go on from the checkpoints in the run folder; false: begin anew", True),
+}
 LOG = {
     "verbose": Key(
         FLAG, "show progress; default: on a terminal only", None, True, parameter="verbose"
@@ -319,7 +313,9 @@ def parameters() -> dict[str, inspect.Parameter]:
 
 def _search() -> dict[str, Key]:
     """Return the estimator's other parameters, and the hyper-parameters."""
-    placed = {key.parameter for keys in (DATA, LIBRARIES, RUN, LOG) for key in keys.values()}
+    placed = {
+        key.parameter for keys in (DATA, LIBRARIES, ISLANDS, RUN, LOG) for key in keys.values()
+    }
     preset = _preset_values()
     keys: dict[str, Key] = {}
     for name, parameter in parameters().items():
@@ -362,11 +358,32 @@ def _kind(name: str, annotation: str = "") -> Kind:
     return simple[annotation.removesuffix(" | None")]
 
 
+def _islands() -> dict[str, Key]:
+    """Return the keys of `[islands]`; variants have keys of `[search]`."""
+    variants = Key(
+        Tables(
+            {
+                **{name: _kind(name) for name in VARIANT_OPTIONS},
+                "allow": PER_VARIABLE,
+                "forbid": PER_VARIABLE,
+            },
+            "options of [search], allow and forbid",
+        ),
+        "options of [search], and allow and forbid of [library], that islands take in turn, so "
+        "that they differ; default: all alike",
+        None,
+        [{}, {"depth": 1}],
+    )
+    return {**ISLANDS, "variants": variants}
+
+
 #: Sections in the order of a file; each returns its keys.
 SECTIONS: dict[str, Callable[[], dict[str, Key]]] = {
     "data": lambda: DATA,
     "library": lambda: LIBRARIES,
     "search": _search,
+    "islands": _islands,
+    "checkpoint": lambda: CHECKPOINT,
     "run": lambda: RUN,
     "log": lambda: LOG,
 }
@@ -374,11 +391,15 @@ ABOUT = {
     "data": "the table",
     "library": "the functions that laws are made of",
     "search": "how to search; what is not set is the preset's",
+    "islands": "searches side by side that exchange laws; for gsr islands, under mpirun or srun",
+    "checkpoint": "what is saved on the way; for gsr islands",
     "run": "where, how long, with what",
     "log": "what is shown meanwhile",
 }
 #: Sections that `gsr fit` reads; others are for cluster runs.
 OF_FIT = ("data", "library", "search", "run", "log")
+#: What a cluster run must be told: nobody is there to see that the last column was taken.
+OF_ISLANDS = (("data", "path"), ("data", "target"))
 
 
 @cache

@@ -1,0 +1,135 @@
+"""What rank 0 makes of the laws of all islands: the chosen one, and the run folder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gsr import files
+from gsr.cli import shown
+from gsr.cli.island_plan import Plan
+from gsr.cli.terminal import INTERRUPTED, NO_LAW, NOT_WRITTEN, OK, show
+from gsr.islands.archipelago import State
+from gsr.islands.resident import Counts
+from gsr.runs import run_folder
+from gsr.search import Progress
+
+#: Seconds between tries to write the results, and after how many they go elsewhere.
+PAUSE, TRIES = 2.0, 3
+TERMINATED = 143
+#: Laws of the front that are printed.
+TOP = 10
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search has found, with the face of the core's `Evolution`.
+
+    Parameters
+    ----------
+    island : _core.Island
+        It has the laws of all.
+    state : State
+        What all ranks know.
+    """
+
+    island: Any
+    state: State
+
+    def front(self) -> list[Any]:
+        """Return the laws of all islands."""
+        return list(self.island.front())
+
+    def runners_up(self) -> list[Any]:
+        """Return those that are beaten by a little."""
+        return list(self.island.runners_up())
+
+    @property
+    def generation(self) -> int:
+        """Of the island that is furthest."""
+        return self.state.generation
+
+    @property
+    def evaluations(self) -> int:
+        """Of all islands."""
+        return self.state.evaluations
+
+    @property
+    def n_unconverged(self) -> int:
+        """Of the first island."""
+        return int(self.island.n_unconverged)
+
+
+def conclude(
+    plan: Plan,
+    island: Any,
+    state: State,
+    history: list[Progress],
+    *,
+    ranks: int,
+    counts: Counts | None = None,
+) -> run_folder.Outcome:
+    """Compare the laws of all islands, and choose one."""
+    found = Found(island, state)
+    plan.model._take(found, state.status, state.seconds, history, plan.problem, plan.held)
+    data = plan.data
+    n_islands = plan.orders.per_rank * ranks
+    seed = plan.orders.seed
+    more = {
+        "ranks": ranks,
+        "islands": n_islands,
+        "mode": plan.orders.islands["mode"],
+        "seeds": [seed + (k << 32) for k in range(n_islands)],
+        "migration_of_rank_0": None if counts is None else vars(counts),
+    }
+    return run_folder.Outcome(
+        plan.model, data.X, data.y, plan.config, plan.config.data_path(), plan.sha256,
+        data.weights, more,
+    )  # fmt: skip
+
+
+def write(plan: Plan, outcome: run_folder.Outcome, tell: Tell) -> bool:
+    """Write the results, if need be elsewhere; False if they are not where they belong."""
+    for attempt in range(TRIES):
+        try:
+            run_folder.write(plan.orders.folder, outcome)
+            return True
+        except files.WritingError as error:
+            tell(f"WARNING: {error}")
+            if attempt + 1 < TRIES:
+                time.sleep(PAUSE)
+    try:
+        tell(f"WARNING: the run is kept in {run_folder.rescue(outcome)}")
+    except files.WritingError as error:
+        tell(f"WARNING: {error}; the checkpoints have what was found")
+    return False
+
+
+def exit_code(outcome: run_folder.Outcome, written: bool, tell: Tell) -> int:
+    """Return how the program ends."""
+    status = outcome.first.status_
+    if not written:
+        return NOT_WRITTEN
+    if status == "terminated":
+        return TERMINATED
+    if status == "interrupted":
+        return INTERRUPTED
+    if all(laws.chosen.uses_features for laws in outcome.laws.values()):
+        return OK
+    tell("no law better than a constant was found; give it more time, rows or features")
+    return NO_LAW
+
+
+def print_law(outcome: run_folder.Outcome) -> None:
+    """Print the law, the front and a summary."""
+    (laws,) = outcome.laws.values()
+    told = shown.summary(laws.model, outcome.n_used, outcome.config.get("run", "seed"))
+    show(f"{laws.model.equation_}\n\n{shown.front(laws.table, TOP)}\n\n{told}")
+
+
+def current_law(plan: Plan, laws: Sequence[Any]) -> str:
+    """Write the law that would be chosen now, roughly."""
+    return plan.problem.current(laws)

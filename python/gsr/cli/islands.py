@@ -1,0 +1,291 @@
+"""The command `gsr islands`, which is `python -m gsr.islands` too: a search over many ranks.
+
+Rank 0 reads and plans; the others need little more than NumPy and the core, so that a thousand of
+them start as quickly as one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gsr.cli.terminal import FAILED, OK, Parsers, complain, show
+from gsr.exceptions import GSRError
+from gsr.islands import launcher
+from gsr.islands.transport import Alone, Transport, guarded
+
+if TYPE_CHECKING:
+    from gsr.cli.island_plan import Plan
+    from gsr.islands.archipelago import State
+    from gsr.islands.voyage import Voyage
+    from gsr.search import Progress
+
+ABOUT = """\
+Search with many islands: searches that run side by side, share their work and exchange what they
+find. Started by itself it is one process; under mpirun, mpiexec or srun it is one rank of many."""
+
+EPILOG = """\
+examples:
+  gsr islands --init run.toml                 write an example of a configuration
+  gsr islands run.toml --dry-run              say what would happen
+  gsr islands run.toml                        one process
+  mpirun -n 64 gsr islands run.toml           64 ranks
+  srun --mpi=pmi2 python -m gsr.islands run.toml --set run.max_time=3600
+
+The run goes on by itself from the checkpoints in its folder, on any number of ranks.
+
+signals:
+  SIGUSR1  saves a checkpoint    SIGTERM  saves one and stops    SIGINT  stops with a result
+
+exit codes:
+  0    done, or done already
+  1    no law better than a constant was found
+  2    the configuration, the data or the launcher are wrong; nothing was searched
+  3    a result could not be written (it is kept in a temporary folder)
+  70   something in the program failed; the traceback is printed
+  130  interrupted (SIGINT); 143: terminated (SIGTERM); the run goes on when started again
+"""
+#: What stands for rank 0's orders when there are none.
+EXIT = "exit"
+
+
+def add(commands: Parsers) -> None:
+    """Add the command to the parser of `gsr`."""
+    _fill(
+        commands.add_parser(
+            "islands",
+            help="search with many islands, on one machine or many (MPI)",
+            description=ABOUT,
+            epilog=EPILOG,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run ``python -m gsr.islands``."""
+    parser = argparse.ArgumentParser(
+        prog="python -m gsr.islands",
+        description=ABOUT,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _fill(parser)
+    return _command(parser.parse_args(argv))
+
+
+def _fill(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("config", nargs="?", metavar="CONFIG", help="settings, a TOML file")
+    parser.add_argument(
+        "--set", metavar="KEY=VALUE", action="append", default=[], help="section.key=value"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="say what would happen, and stop")
+    parser.add_argument(
+        "--init",
+        nargs="?",
+        const="-",
+        metavar="FILE",
+        help="write an example configuration, and stop; to standard output unless a file is named",
+    )
+    parser.set_defaults(command=_command)
+
+
+def _command(arguments: argparse.Namespace) -> int:
+    if arguments.init is not None:
+        return _init(arguments.init)
+    try:
+        transport = connect()
+    except GSRError as error:
+        complain(str(error))
+        return FAILED
+    return guarded(lambda connected: _run(arguments, connected), transport)
+
+
+def _init(path: str) -> int:
+    from gsr import files
+    from gsr.runs.config import default_toml
+
+    if path == "-":
+        show(default_toml())
+        return OK
+    if Path(path).exists():
+        raise GSRError(f"{path} is there already; it is not replaced")
+    files.write(path, default_toml())
+    complain(f"{path} is written; set data.path and data.target in it")
+    return OK
+
+
+def connect() -> Transport:
+    """Return the way to the other ranks; mpi4py is imported only under a launcher.
+
+    Raises
+    ------
+    GSRError
+        If launcher and MPI library do not belong together.
+    """
+    launch = launcher.find(os.environ)
+    if launch is None or launch.size == 1:
+        return Alone()
+    try:
+        from gsr.islands import mpi
+    except ImportError:
+        launcher.check(launch, None)
+        raise
+    return mpi.connect(launch)
+
+
+# ---- every rank ----------------------------------------------------------------------------------
+
+
+def _run(arguments: argparse.Namespace, transport: Transport) -> int:
+    plan = None
+    orders: dict[str, Any] = {}
+    if transport.rank == 0:
+        plan, orders = _planned(arguments, transport)
+    orders = json.loads(transport.share(json.dumps(orders).encode()))
+    if EXIT in orders:
+        transport.close()
+        return int(orders[EXIT])
+    code = _sail(plan, orders, transport)
+    code = int(json.loads(transport.share(json.dumps(code).encode())))
+    transport.close()
+    return code
+
+
+def _sail(plan: Plan | None, orders: dict[str, Any], transport: Transport) -> int:
+    from gsr.islands.voyage import Orders, Voyage, share_blueprint
+
+    blueprint = share_blueprint(None if plan is None else plan.blueprint, transport)
+    if plan is not None:
+        plan.problem.blueprint = blueprint
+    voyage = Voyage(Orders(**orders), blueprint, transport, _teller(plan))
+    if plan is None:
+        voyage.sail()
+        voyage.watcher.close()
+        return OK
+    return _lead(plan, voyage)
+
+
+def _teller(plan: Plan | None) -> Callable[[str], None]:
+    level = "warning" if plan is None else plan.config.get("log", "level")
+
+    def tell(message: str) -> None:
+        grave = message.startswith("WARNING")
+        if level == "info" or (grave and level == "warning"):
+            complain(message)
+
+    return tell
+
+
+# ---- rank 0 --------------------------------------------------------------------------------------
+
+
+def _planned(
+    arguments: argparse.Namespace, transport: Transport
+) -> tuple[Plan | None, dict[str, Any]]:
+    """Return the plan and the orders; orders to exit if there is nothing to search for."""
+    try:
+        if arguments.config is None:
+            raise GSRError("name a configuration; gsr islands --init writes an example")
+        from gsr.cli import island_plan
+
+        plan = island_plan.make_plan(arguments.config, arguments.set, transport.size, complain)
+        if arguments.dry_run:
+            show(island_plan.describe(plan, transport.size))
+            return None, {EXIT: OK}
+        if plan.finished is not None:
+            return None, {EXIT: _already(plan)}
+        island_plan.prepare(plan)
+        return plan, asdict(plan.orders)
+    except (GSRError, OSError) as error:
+        from gsr.cli.terminal import NOT_WRITTEN
+        from gsr.files import WritingError
+
+        complain(str(error))
+        return None, {EXIT: NOT_WRITTEN if isinstance(error, WritingError) else FAILED}
+
+
+def _already(plan: Plan) -> int:
+    assert plan.finished is not None
+    complain(
+        f"the run in {plan.orders.folder} is finished ({plan.finished['status']}); raise its "
+        "limits to go on, or set checkpoint.resume to false to begin anew"
+    )
+    show(str(plan.finished["equation"]))
+    return OK
+
+
+def _lead(plan: Plan, voyage: Voyage) -> int:
+    from gsr.cli import island_results as results
+    from gsr.progress import reporter
+
+    tell = _teller(plan)
+    _greet(plan, voyage, tell)
+    history: list[Progress] = []
+    verbose = plan.config.get("log", "verbose")
+    with reporter(sys.stderr.isatty() if verbose is None else verbose, None) as report:
+        _watch(plan, voyage, report, history)
+        state = voyage.sail()
+    ranks = voyage.transport.size
+    outcome = results.conclude(
+        plan, voyage.first, state, history, ranks=ranks, counts=voyage.archipelago.counts
+    )
+    written = results.write(plan, outcome, tell)
+    code = results.exit_code(outcome, written, tell)
+    how = "stopped" if state.status in ("interrupted", "terminated") else "finished"
+    voyage.watcher.tell_state(state, how, str(outcome.first.equation_))
+    voyage.watcher.close()
+    results.print_law(outcome)
+    return code
+
+
+def _greet(plan: Plan, voyage: Voyage, tell: Callable[[str], None]) -> None:
+    ranks, before = voyage.transport.size, voyage.before
+    tell(
+        f"{voyage.n_islands} islands on {ranks} rank{'s' * (ranks > 1)}, seed "
+        f"{plan.config.get('run', 'seed')}, run folder {plan.orders.folder}"
+    )
+    if before.islands:
+        tell(
+            f"going on from the checkpoints of {before.islands} islands after "
+            f"{before.seconds:.1f} s of search"
+        )
+
+
+def _watch(plan: Plan, voyage: Voyage, report: Any, history: list[Progress]) -> None:
+    from gsr.search import Progress, recorded
+
+    watcher, archipelago = voyage.watcher, voyage.archipelago
+    record = recorded(report, history)
+
+    def law() -> str:
+        return plan.problem.current(archipelago.residents[0].front)
+
+    def see(state: State) -> None:
+        seconds = archipelago.seconds if state.status == "running" else state.seconds
+        record(
+            Progress(
+                seconds,
+                plan.orders.max_time,
+                state.generation,
+                state.evaluations,
+                state.rmse,
+                state.status,
+                law,
+            )  # fmt: skip
+        )
+
+    watcher.report = see
+    watcher.write_law = law
+    watcher.facts = {
+        "ranks": voyage.transport.size,
+        "islands": voyage.n_islands,
+        "mode": plan.orders.islands["mode"],
+        "max_time": plan.orders.max_time,
+    }

@@ -1,0 +1,229 @@
+"""`gsr status`: how a run is doing, or how it ended, from what its folder holds."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from gsr.cli.terminal import OK, Parsers, show
+from gsr.exceptions import GSRError
+
+#: Seconds after which a run that says that it is running has given no sign of life.
+SILENT = 60.0
+#: Warnings that are shown.
+MOST_WARNINGS = 10
+NUMBERS = (
+    "time",
+    "ranks",
+    "islands",
+    "seconds",
+    "max_time",
+    "evaluations",
+    "evaluations_per_second",
+    "rmse",
+    "checkpoint",
+)
+TEXTS = ("state", "reason", "mode", "law")
+
+
+def add(commands: Parsers) -> None:
+    """Add the command to the parser."""
+    about = "tell how a run is doing, or how it ended"
+    parser = commands.add_parser(
+        "status",
+        help=about,
+        description=f"{about.capitalize()}.",
+        epilog="examples:\n  gsr status run\n  gsr status run --json",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("run", metavar="RUN", help="a run folder")
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
+    parser.set_defaults(command=_status)
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    found = examine(arguments.run)
+    show(json.dumps(found, indent=1, ensure_ascii=False) if arguments.json else as_text(found))
+    return OK
+
+
+# ---- what there is -----------------------------------------------------------------------------
+
+
+def examine(folder: str | Path, now: float | None = None) -> dict[str, Any]:
+    """Return the state of a run.
+
+    Parameters
+    ----------
+    folder : str or path
+        The run folder, of a run that runs or has ended.
+    now : float, optional
+        Seconds since 1970, for the age of things.
+
+    Returns
+    -------
+    dict
+        What is known of: state (``"running"``, ``"silent"``, ``"finished"``, ``"stopped"``),
+        reason, ranks, islands, mode, seconds, max_time, evaluations, evaluations_per_second, rmse,
+        law, checkpoint (seconds since 1970), checkpointed (islands that have one), time (of all
+        this, since 1970), warnings.
+
+    Raises
+    ------
+    GSRError
+        If the folder is none of a run.
+    """
+    from gsr.islands.journal import read_status
+
+    path = Path(folder)
+    problems: list[str] = []
+    status = read_status(path)
+    result = _usable(_result, path, problems)
+    checkpoints = _usable(_checkpoints, path, problems)
+    if not problems and result is status is checkpoints is None:
+        reason = "there is no run in it" if path.is_dir() else "there is no such folder"
+        raise GSRError(f"{path} is no run folder: {reason}")
+    told = _known(status or {})
+    found: dict[str, Any] = {"run": str(path), "state": "stopped", **(checkpoints or {})}
+    # A result is of an earlier piece of the run, unless the run is finished.
+    is_finished = told.get("state", "finished") == "finished"
+    for part in (told, result or {}) if is_finished else (result or {}, told):
+        found |= part
+    if found["state"] == "running" and _age(found, now) >= SILENT:
+        found["state"] = "silent"
+    return {**_with_rate(found), "warnings": [*problems, *_warnings(path, status or {})]}
+
+
+def _usable(
+    read: Callable[[Path], dict[str, Any] | None], folder: Path, problems: list[str]
+) -> dict[str, Any] | None:
+    try:
+        return read(folder)
+    except GSRError as error:
+        problems.append(str(error))
+        return None
+
+
+def _known(status: dict[str, Any]) -> dict[str, Any]:
+    """Return what of a status can be shown."""
+    numbers = {key: status[key] for key in NUMBERS if isinstance(status.get(key), int | float)}
+    texts = {key: status[key] for key in TEXTS if isinstance(status.get(key), str)}
+    return numbers | texts
+
+
+def _age(found: dict[str, Any], now: float | None) -> float:
+    """Return the seconds since the run has written its status."""
+    return (time.time() if now is None else now) - float(found.get("time", 0.0))
+
+
+def _result(folder: Path) -> dict[str, Any] | None:
+    from gsr.runs import run_folder
+
+    if not (folder / "result.json").exists():
+        return None
+    result = run_folder.read(folder).result
+    several = result.get("targets") or [result]
+    law = "\n".join(str(each.get("equation")) for each in several)
+    reason, rmse = result.get("status"), several[0].get("rmse") if len(several) == 1 else None
+    return _known({**result, "state": "finished", "reason": reason, "law": law, "rmse": rmse})
+
+
+def _checkpoints(folder: Path) -> dict[str, Any] | None:
+    """Return what the checkpoints tell: ranks, islands, and when the last one was written."""
+    from gsr.islands.checkpoints import Checkpoints
+
+    checkpoints = Checkpoints(folder / "checkpoints")
+    manifest = checkpoints.read_manifest()
+    if manifest is None:
+        return None
+    found = {"ranks": manifest.ranks, "islands": manifest.islands, "mode": manifest.mode}
+    times = [_written(checkpoints, island) for island in range(manifest.islands)]
+    known = [each for each in times if each is not None]
+    return {**found, **({"checkpoint": max(known), "checkpointed": len(known)} if known else {})}
+
+
+def _written(checkpoints: Any, island: int) -> float | None:
+    """Return when an island's last checkpoint was written; it may be replaced meanwhile."""
+    times = []
+    for path in checkpoints.island_folder(island).glob("*.gsr"):
+        try:
+            times.append(path.stat().st_mtime)
+        except OSError:
+            continue
+    return max(times, default=None)
+
+
+def _warnings(folder: Path, status: dict[str, Any]) -> list[str]:
+    """Return the last warnings of all ranks, each once."""
+    from gsr.islands.journal import METRICS, tail
+
+    listed = status.get("warnings")
+    found = [str(each) for each in listed] if isinstance(listed, list) else []
+    for path in sorted((folder / METRICS).glob("rank-*.jsonl")):
+        warned = (line for line in tail(path) if line.get("event") == "warning")
+        found += [str(line.get("message", "")) for line in warned]
+    return list(dict.fromkeys(filter(None, found)))[-MOST_WARNINGS:]
+
+
+def _with_rate(found: dict[str, Any]) -> dict[str, Any]:
+    seconds, evaluations = found.get("seconds"), found.get("evaluations")
+    if "evaluations_per_second" in found or not seconds or evaluations is None:
+        return found
+    return {**found, "evaluations_per_second": evaluations / seconds}
+
+
+# ---- how it reads ------------------------------------------------------------------------------
+
+
+def as_text(found: dict[str, Any], now: float | None = None) -> str:
+    """Return the state of a run as lines."""
+    now = time.time() if now is None else now
+    parts = dict(_parts(found, now))
+    lines = [f"{name:<12}{text}" for name, text in parts.items()]
+    return "\n".join([*lines, *(f"warning     {each}" for each in found["warnings"])])
+
+
+def _parts(found: dict[str, Any], now: float) -> Iterator[tuple[str, str]]:
+    yield "run", found["run"]
+    yield "state", _state(found, now)
+    if "ranks" in found:
+        yield "ranks", f"{found['ranks']:,}"
+    if "islands" in found:
+        mode = f", {found['mode']}" if "mode" in found else ""
+        yield "islands", f"{found['islands']:,}{mode}"
+    if "seconds" in found:
+        limit = found.get("max_time")
+        of = "" if limit is None else f" of {limit:,.1f} s"
+        yield "search", f"{found['seconds']:,.1f} s{of}"
+    if "evaluations" in found:
+        rate = found.get("evaluations_per_second")
+        yield "candidates", f"{found['evaluations']:,}" + (f", {rate:,.0f} /s" if rate else "")
+    if "rmse" in found:
+        yield "best RMSE", f"{found['rmse']:.3g}"
+    if found.get("law"):
+        yield "law", found["law"].replace("\n", "\n" + " " * 12)
+    if "checkpoint" in found:
+        of = f" ({found['checkpointed']:,} islands)" if "checkpointed" in found else ""
+        yield "checkpoint", f"{_span(now - found['checkpoint'])} ago{of}"
+
+
+def _state(found: dict[str, Any], now: float) -> str:
+    from gsr.cli.shown import ENDINGS
+
+    state = found["state"]
+    if state == "silent":
+        since = _span(_age(found, now)) if "time" in found else "an unknown time"
+        return f"no sign of life for {since}; start it again, and it goes on from its checkpoints"
+    reason = found.get("reason")
+    return f"{state}: {ENDINGS.get(reason, reason)}" if reason and state != "running" else state
+
+
+def _span(seconds: float) -> str:
+    for size, unit in ((86_400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(seconds, 0.0):.0f} s"

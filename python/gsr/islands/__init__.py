@@ -1,0 +1,1 @@
+"""Islands: searches that run side by side and exchange what they have found."""

@@ -1,0 +1,138 @@
+"""Checkpoints written by a thread of their own, so that no search waits for a disk."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gsr.islands.checkpoints import Checkpoints
+from gsr.islands.troubles import Tell, Troubles
+
+#: Seconds between a failure and the next try: the first pause, and the longest.
+FIRST_PAUSE, LONGEST_PAUSE = 0.25, 60.0
+
+
+@dataclass(frozen=True)
+class _Job:
+    island: int
+    sequence: int
+    payload: bytes = field(repr=False)
+    about: Mapping[str, Any]
+
+
+class BackgroundWriter:
+    """Writes checkpoints in the background, the newest of each island.
+
+    A failure is told once for each kind, and tried again: after a pause that grows, or when
+    something newer comes.
+
+    Parameters
+    ----------
+    checkpoints : Checkpoints
+        Where they go. Nobody else should write there meanwhile.
+    tell : callable
+        Takes sentences about failures, in the writer's thread.
+    """
+
+    def __init__(self, checkpoints: Checkpoints, tell: Tell) -> None:
+        self._checkpoints = checkpoints
+        self._troubles = Troubles("checkpoints", tell)
+        self._changed = threading.Condition()
+        self._waiting: dict[int, _Job] = {}
+        self._current: _Job | None = None
+        self._written: dict[int, int] = {}
+        self._failed: set[int] = set()
+        self._pause = self._due = 0.0
+        self._closed = False
+        self._thread = threading.Thread(target=self._work, name="checkpoints", daemon=True)
+        self._thread.start()
+
+    def submit(
+        self, island: int, sequence: int, payload: bytes, about: Mapping[str, Any] | None = None
+    ) -> None:
+        """Take a checkpoint to write; one of that island that still waits is given up for it."""
+        with self._changed:
+            self._waiting[island] = _Job(island, sequence, payload, dict(about or {}))
+            self._try_now()
+
+    def flush(self, timeout: float) -> bool:
+        """Wait until all is written; False if that takes longer than so many seconds."""
+        with self._changed:
+            self._try_now()
+            return self._changed.wait_for(self._is_idle, timeout)
+
+    def written(self, island: int) -> int | None:
+        """Return the number of an island's newest checkpoint on disk that was written here."""
+        with self._changed:
+            return self._written.get(island)
+
+    def close(self, timeout: float) -> bool:
+        """Write what is left and end the thread; False if not all could be written in time."""
+        done = self.flush(timeout)
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        self._thread.join(timeout if done else 0.0)
+        return done
+
+    # Called with the lock held.
+
+    def _try_now(self) -> None:
+        self._pause = self._due = 0.0
+        self._failed.clear()
+        self._changed.notify_all()
+
+    def _is_idle(self) -> bool:
+        return not self._waiting and self._current is None
+
+    # The thread.
+
+    def _work(self) -> None:
+        while (job := self._next()) is not None:
+            try:
+                self._checkpoints.write(job.island, job.sequence, job.payload, job.about)
+            except Exception as error:  # a thread that died would lose everything after
+                self._troubles.failed(error)
+                self._put_back(job)
+            else:
+                if self._is_last():
+                    self._troubles.worked()
+                self._put_away(job)
+
+    def _next(self) -> _Job | None:
+        """Wait for something to write: an island that has not just failed, or any after a pause."""
+        with self._changed:
+            while not self._closed:
+                untried = (island for island in self._waiting if island not in self._failed)
+                island = next(untried, None)
+                if island is not None:
+                    self._current = self._waiting.pop(island)
+                    return self._current
+                pause = self._due - time.monotonic()
+                if self._waiting and pause <= 0.0:
+                    self._failed.clear()
+                else:
+                    self._changed.wait(pause if self._waiting else None)
+            return None
+
+    def _put_back(self, job: _Job) -> None:
+        with self._changed:
+            self._current = None
+            self._waiting.setdefault(job.island, job)
+            if not self._failed:
+                self._pause = min(max(2.0 * self._pause, FIRST_PAUSE), LONGEST_PAUSE)
+            self._failed.add(job.island)
+            self._due = time.monotonic() + self._pause
+
+    def _is_last(self) -> bool:
+        with self._changed:
+            return not self._waiting
+
+    def _put_away(self, job: _Job) -> None:
+        with self._changed:
+            self._current = None
+            self._written[job.island] = job.sequence
+            self._changed.notify_all()

@@ -1,0 +1,286 @@
+"""Checkpoints of islands: files that are whole or not there, checked, several deep.
+
+A run has a folder of them: ``manifest.json``, and for each island a folder such as
+``island-00003`` with files such as ``000000000012.gsr``, the number of which grows. A file that is
+damaged, cut off or foreign is recognised by its length and its checksum; the one before it is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import secrets
+import struct
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from gsr import files
+from gsr.exceptions import GSRError
+from gsr.whole_files import read_whole, remove_leftovers, write_whole, write_whole_bytes
+
+MAGIC, VERSION = b"GSRISLE\n", 1
+MANIFEST, FORMAT = "manifest.json", "gsr checkpoints"
+#: Magic, version, island, sequence, bytes of `about` and of the payload; then comes the SHA-256.
+_HEAD = struct.Struct("<8sIIQIQ")
+_DIGEST = hashlib.sha256().digest_size
+_NAME = re.compile(r"(\d{12})\.gsr")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What an island was at some moment.
+
+    Parameters
+    ----------
+    island, sequence : int
+        Whose it is, and its number.
+    about : dict
+        Small facts: evaluations, best error, seconds, epoch.
+    payload : bytes
+        The island.
+    """
+
+    island: int
+    sequence: int
+    about: dict[str, Any]
+    payload: bytes
+
+
+class Checkpoints:
+    """The checkpoints of a run.
+
+    Parameters
+    ----------
+    folder : str or path
+        Made when something is written.
+    keep : int
+        How many of an island are kept.
+
+    Attributes
+    ----------
+    notes : list of str
+        What a user should know about files that could not be used.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], keep: int = 3) -> None:
+        self.folder = Path(folder)
+        self.keep = max(1, keep)
+        self.notes: list[str] = []
+        self._clean: set[Path] = set()
+
+    def write(
+        self, island: int, sequence: int, payload: bytes, about: Mapping[str, Any] | None = None
+    ) -> None:
+        """Write a checkpoint, and remove those that are too old.
+
+        Newer ones, which a run has left that was taken up before them, are removed too.
+
+        Raises
+        ------
+        OSError
+            If that failed; the checkpoints before are as they were.
+        """
+        folder = self.island_folder(island)
+        folder.mkdir(parents=True, exist_ok=True)
+        self._remove_leftovers(folder)
+        content = pack(Checkpoint(island, sequence, dict(about or {}), payload))
+        write_whole_bytes(content, folder / _file_name(sequence))
+        self._remove_all_but(island, sequence)
+
+    def latest(self, island: int) -> Checkpoint | None:
+        """Return the newest checkpoint of an island that is whole; what is not is noted."""
+        found = (self.at(island, sequence) for sequence in reversed(self.sequences(island)))
+        return next((each for each in found if each is not None), None)
+
+    def at(self, island: int, sequence: int) -> Checkpoint | None:
+        """Return a checkpoint by its number, None if there is none that is whole."""
+        path = self.island_folder(island) / _file_name(sequence)
+        if not os.path.lexists(path):
+            return None
+        try:
+            found = unpack(read_whole(path))
+            if (found.island, found.sequence) != (island, sequence):
+                raise GSRError(f"it belongs to island {found.island}, number {found.sequence}")
+        except GSRError as error:
+            note = f"the checkpoint {path} is not used: {error}"
+            self.notes += [note] if note not in self.notes else []
+            return None
+        return found
+
+    def sequences(self, island: int) -> list[int]:
+        """Return the numbers of an island's checkpoints, the oldest first, unread."""
+        try:
+            names = os.listdir(self.island_folder(island))
+        except OSError:
+            return []
+        return sorted(int(found[1]) for found in map(_NAME.fullmatch, names) if found)
+
+    def island_folder(self, island: int) -> Path:
+        """Return where the checkpoints of an island are."""
+        return self.folder / f"island-{island:05d}"
+
+    def set_aside(self) -> Path | None:
+        """Give the folder another name, so that a run can begin anew; return it.
+
+        One step, whatever is in it, and nothing is lost.
+        """
+        if not self.folder.is_dir():
+            return None
+        aside = self.folder.with_name(f"{self.folder.name}.old-{secrets.token_hex(4)}")
+        self.folder.rename(aside)
+        self._clean.clear()
+        return aside
+
+    def read_manifest(self) -> Manifest | None:
+        """Return the manifest, None if there is none; `GSRError` if it cannot be used."""
+        path = self.folder / MANIFEST
+        return Manifest.from_json(read_whole(path), path) if os.path.lexists(path) else None
+
+    def write_manifest(self, manifest: Manifest) -> None:
+        """Write the manifest, in one step."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._remove_leftovers(self.folder)
+        write_whole(manifest.to_json(), self.folder / MANIFEST)
+
+    def _remove_leftovers(self, folder: Path) -> None:
+        # Once: what appears later in there is this process's own.
+        if folder not in self._clean:
+            remove_leftovers(folder)
+            self._clean.add(folder)
+
+    def _remove_all_but(self, island: int, written: int) -> None:
+        older = [each for each in self.sequences(island) if each < written]
+        kept = {written, *older[len(older) - self.keep + 1 :]}
+        for sequence in self.sequences(island):
+            if sequence not in kept:
+                with suppress(OSError):
+                    (self.island_folder(island) / _file_name(sequence)).unlink()
+
+
+def _file_name(sequence: int) -> str:
+    return f"{sequence:012d}.gsr"
+
+
+# ---- one file --------------------------------------------------------------------------------
+
+
+def pack(checkpoint: Checkpoint) -> bytes:
+    """Return a checkpoint as the bytes of a file."""
+    about = json.dumps(files.plain(checkpoint.about), allow_nan=False).encode()
+    sizes = len(about), len(checkpoint.payload)
+    head = _HEAD.pack(MAGIC, VERSION, checkpoint.island, checkpoint.sequence, *sizes)
+    body = about + checkpoint.payload
+    return head + _digest(head, body) + body
+
+
+def unpack(content: bytes) -> Checkpoint:
+    """Return the checkpoint that a file holds; `GSRError` tells why it holds none."""
+    if len(content) < _HEAD.size + _DIGEST:
+        raise GSRError(f"it is cut off: it has {len(content)} bytes")
+    magic, version, island, sequence, n_about, n_payload = _HEAD.unpack_from(content)
+    if magic != MAGIC:
+        raise GSRError("it is no checkpoint of gsr")
+    if version != VERSION:
+        raise GSRError(f"it has format version {version}; this gsr reads {VERSION}")
+    start = _HEAD.size + _DIGEST
+    if len(content) != start + n_about + n_payload:
+        raise GSRError(
+            f"it is cut off: {start + n_about + n_payload} bytes are due, {len(content)} are there"
+        )
+    head, digest, body = content[: _HEAD.size], content[_HEAD.size : start], content[start:]
+    if _digest(head, body) != digest:
+        raise GSRError("it is damaged: its checksum is wrong")
+    try:
+        about = json.loads(body[:n_about])
+    except ValueError as error:
+        raise GSRError(f"it is damaged: {error}") from error
+    return Checkpoint(island, sequence, about, body[n_about:])
+
+
+def _digest(head: bytes, body: bytes) -> bytes:
+    digest = hashlib.sha256(head)
+    digest.update(body)
+    return digest.digest()
+
+
+# ---- what the files belong to ----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What all checkpoints of a run have in common.
+
+    Parameters
+    ----------
+    fingerprint : str
+        Of the problem: data, library and what defines the search.
+    islands : int
+        How many may have files, those of earlier pieces of the run included.
+    ranks, seed : int
+        Of the piece that runs.
+    mode : str
+        ``"throughput"`` or ``"deterministic"``.
+    """
+
+    fingerprint: str
+    islands: int
+    ranks: int
+    seed: int
+    mode: str
+
+    def to_json(self) -> str:
+        """Return the manifest as text."""
+        content = {"format": FORMAT, "version": VERSION, **asdict(self)}
+        return json.dumps(content, indent=1) + "\n"
+
+    @staticmethod
+    def from_json(text: bytes, path: str | os.PathLike[str] = MANIFEST) -> Manifest:
+        """Read a manifest; `GSRError` names the file and what to do."""
+        advice = "choose another run.output, or set checkpoint.resume to false"
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise GSRError(f"{path} is damaged: {error}; {advice}") from error
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
+            raise GSRError(f'{path} is damaged: it does not say "format": "{FORMAT}"; {advice}')
+        if found.get("version") != VERSION:
+            version = found.get("version")
+            raise GSRError(f"{path} has version {version}, this gsr reads {VERSION}; {advice}")
+        values: dict[str, Any] = {each.name: found.get(each.name) for each in fields(Manifest)}
+        kinds = {"fingerprint": str, "mode": str}
+        for name, value in values.items():
+            if type(value) is not kinds.get(name, int):
+                raise GSRError(f"{path} is damaged: {name} is {value!r}; {advice}")
+        return Manifest(**values)
+
+    def check_resumable(self, wanted: Manifest, folder: str | os.PathLike[str]) -> list[str]:
+        """Compare with what a new piece of the run is about.
+
+        Returns
+        -------
+        list of str
+            What a user should know; empty in most cases.
+
+        Raises
+        ------
+        GSRError
+            If the checkpoints are of another problem.
+        """
+        if self.fingerprint != wanted.fingerprint:
+            raise GSRError(
+                f"the checkpoints in {folder} are of another problem: data, library or search "
+                "differ; choose another run.output, or set checkpoint.resume to false"
+            )
+        if wanted.mode != "deterministic":
+            return []
+        return [
+            f"{name} was {getattr(self, name)} and is {getattr(wanted, name)} now: the run goes "
+            "on, but its result is not that of one run without a pause"
+            for name in ("ranks", "seed", "mode")
+            if getattr(self, name) != getattr(wanted, name)
+        ]

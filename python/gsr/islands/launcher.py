@@ -1,0 +1,170 @@
+"""Which launcher started this process, and whether it fits the MPI library.
+
+A launcher of another MPI starts as many single ranks as it was asked for, each of which believes to
+be alone. It shows only in the variables that launchers set.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NoReturn
+
+from gsr.exceptions import GSRError
+
+OPEN_MPI, SRUN = "mpirun of Open MPI", "srun"
+#: Name, and the variables with the number of ranks and the own rank. The first that is set counts:
+#: a launcher may have been started by one further down, hardly the other way round.
+VARIABLES = (
+    (OPEN_MPI, "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+    ("mpirun of MVAPICH2", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"),
+    ("jsrun", "JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_RANK"),
+    ("flux run", "FLUX_JOB_SIZE", "FLUX_TASK_RANK"),
+    ("PMI", "PMI_SIZE", "PMI_RANK"),
+)
+#: These set the own rank alone.
+RANKS_ALONE = (("a PMIx launcher", "PMIX_RANK"), ("PALS", "PALS_RANKID"))
+#: In the names of libraries that Open MPI's launcher cannot start.
+LIKE_MPICH = ("MPICH", "Intel(R) MPI", "MVAPICH")
+#: Seconds that other ranks leave the first one to say what is wrong. Launchers end all ranks when
+#: the first of them fails.
+PATIENCE = 5.0
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How this process was started.
+
+    Parameters
+    ----------
+    name : str
+        What started it, in the user's words.
+    size : int, optional
+        How many ranks were started; None if the launcher does not tell.
+    rank : int
+        Which of them this is.
+    """
+
+    name: str
+    size: int | None
+    rank: int
+
+
+def find(environment: Mapping[str, str]) -> Launch | None:
+    """Return how this process was started, None if no launcher of parallel programs did it.
+
+    Parameters
+    ----------
+    environment : mapping
+        Variables of the process, such as `os.environ`.
+    """
+    for name, size_name, rank_name in VARIABLES:
+        size, rank = _number(environment, size_name), _number(environment, rank_name)
+        if size is not None and rank is not None:
+            is_pmi = name == "PMI"
+            return _with_pmi(environment, size, rank) if is_pmi else Launch(name, size, rank)
+    step = _slurm_step(environment)
+    for name, rank_name in RANKS_ALONE:
+        rank = _number(environment, rank_name)
+        if rank is not None and (step is None or step.rank != rank):
+            return Launch(name, None, rank)
+    return step
+
+
+def check_library(launch: Launch | None, library: str) -> None:
+    """Refuse an MPI library that cannot work under the launcher, before it is started.
+
+    Most libraries that do not know their launcher take themselves for alone, which `check` sees.
+    Those named here end the process with a message of their own instead.
+
+    Parameters
+    ----------
+    launch : Launch, optional
+        How this process was started.
+    library : str
+        What the library says that it is (`MPI.Get_library_version`, which may be asked early).
+
+    Raises
+    ------
+    GSRError
+        On the first rank. The others end quietly, with exit code 2.
+    """
+    if launch is None or launch.name != OPEN_MPI:
+        return
+    if any(family in library for family in LIKE_MPICH):
+        _refuse(launch, f"mpi4py uses another MPI ({_first_line(library)})", _advice(launch))
+
+
+def check(launch: Launch | None, size: int | None, library: str = "") -> None:
+    """Refuse to go on if ranks that were started together do not see each other.
+
+    Parameters
+    ----------
+    launch : Launch, optional
+        How this process was started.
+    size : int, optional
+        Ranks of the communicator; None if there is no mpi4py.
+    library : str
+        What the MPI library says that it is.
+
+    Raises
+    ------
+    GSRError
+        On the first rank. The others end quietly, with exit code 2.
+    """
+    if launch is None or launch.size == (size or 1):
+        return
+    if size is None:
+        _refuse(
+            launch,
+            "mpi4py is missing or finds no MPI",
+            "install it (pip install 'gsr[mpi]') and an MPI, or start one process without launcher",
+        )
+    if launch.size is not None or launch.rank >= size:
+        of = f" ({_first_line(library)})" if library else ""
+        seen = "each of them alone" if size == 1 else f"{size} of them"
+        _refuse(launch, f"the MPI of mpi4py{of} sees {seen}", _advice(launch))
+
+
+def _refuse(launch: Launch, what: str, advice: str) -> NoReturn:
+    if launch.rank != 0:
+        time.sleep(PATIENCE)
+        raise SystemExit(2)
+    number = "several" if launch.size is None else launch.size
+    raise GSRError(f"{launch.name} started {number} processes, but {what}; {advice}")
+
+
+def _advice(launch: Launch) -> str:
+    if launch.name == SRUN:
+        return (
+            "use srun --mpi=pmi2 (MPICH, Intel MPI) or srun --mpi=pmix (Open MPI), or the mpirun "
+            "of that MPI; srun --mpi=list tells what there is"
+        )
+    return "use the mpirun that belongs to that MPI, or install mpi4py for the MPI of the launcher"
+
+
+def _first_line(library: str) -> str:
+    return " ".join(library.strip().split("\n")[0].split(",")[0].split())
+
+
+def _slurm_step(environment: Mapping[str, str]) -> Launch | None:
+    """Return the job step; a batch script itself is none, though it has a rank."""
+    size = _number(environment, "SLURM_STEP_NUM_TASKS")
+    rank = _number(environment, "SLURM_PROCID")
+    if "SLURM_STEP_ID" not in environment or size is None or rank is None:
+        return None
+    return Launch(SRUN, size, rank)
+
+
+def _with_pmi(environment: Mapping[str, str], size: int, rank: int) -> Launch:
+    """Return the launch by one of those that share the variables of PMI."""
+    if "MPI_LOCALNRANKS" in environment:
+        return Launch("mpirun of MPICH or Intel MPI", size, rank)
+    step = _slurm_step(environment)
+    return step if step == Launch(SRUN, size, rank) else Launch("a PMI launcher", size, rank)
+
+
+def _number(environment: Mapping[str, str], name: str) -> int | None:
+    text = environment.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() else None

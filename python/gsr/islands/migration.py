@@ -1,0 +1,119 @@
+"""Migration: how much, how often, to whom; and the messages in which it happens."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gsr import _core
+from gsr.exceptions import GSRError
+from gsr.islands.topology import Topology, make_topology
+
+#: Version of the format, source, destination, epoch; then come the migrants.
+_HEAD = struct.Struct("<BIIQ")
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Migration:
+    """What islands exchange.
+
+    Parameters
+    ----------
+    topology : Topology
+        Who sends to whom.
+    interval : float
+        Work between two migrations, in individuals.
+    migrants : int
+        Individuals in a message.
+    selection : {"best", "random"}
+        Which emigrate.
+    replacement : {"fair", "worst", "random"}
+        Whose place immigrants take: that of anyone worse, of the worst, of anyone.
+    knowledge : bool
+        Whether islands learn from each other which left sides promise much.
+    """
+
+    topology: Topology
+    interval: float
+    migrants: int = 3
+    selection: str = "best"
+    replacement: str = "fair"
+    knowledge: bool = True
+
+    def emigrants(self, island: Any, epoch: int) -> bytes:
+        """Return copies of some individuals of an island."""
+        kind = getattr(_core.EmigrantSelection, self.selection)
+        return bytes(island.emigrants(self.migrants, kind, epoch))
+
+    def accept(self, island: Any, message: Message) -> int:
+        """Let migrants in; return how many stay."""
+        policy = getattr(_core.Replacement, self.replacement)
+        return int(island.accept(message.migrants, policy, message.epoch, self.knowledge))
+
+
+#: What islands do unless they are told otherwise; see docs/scale.md.
+DEFAULTS = {
+    "topology": "hypercube",
+    "migration": "p2p",
+    "interval": 10000,
+    "migrants": 3,
+    "selection": "best",
+    "replacement": "fair",
+    "knowledge": True,
+}
+
+
+def default_migration(n_islands: int, seed: int) -> Migration:
+    """Return what so many islands exchange by default."""
+    return make_migration(n_islands, seed, DEFAULTS)
+
+
+def make_migration(n_islands: int, seed: int, options: Mapping[str, Any]) -> Migration:
+    """Return what islands exchange, by the keys of the section ``[islands]``."""
+    asked = {**DEFAULTS, **{key: value for key, value in options.items() if value is not None}}
+    topology = make_topology(
+        asked["topology"],
+        n_islands,
+        edges=asked.get("edges"),
+        migration=asked["migration"],
+        seed=seed,
+    )
+    names = ("interval", "migrants", "selection", "replacement", "knowledge")
+    return Migration(topology, **{name: asked[name] for name in names})
+
+
+@dataclass(frozen=True, order=True)
+class Message:
+    """Migrants on their way.
+
+    Parameters
+    ----------
+    epoch : int
+        The number of the migration.
+    source, destination : int
+        Islands.
+    migrants : bytes
+        Of the core.
+    """
+
+    epoch: int
+    source: int
+    destination: int
+    migrants: bytes
+
+    def to_bytes(self) -> bytes:
+        """Return the message as it travels."""
+        return _HEAD.pack(VERSION, self.source, self.destination, self.epoch) + self.migrants
+
+    @staticmethod
+    def from_bytes(content: bytes) -> Message:
+        """Read a message."""
+        version, source, destination, epoch = _HEAD.unpack_from(content)
+        if version != VERSION:
+            raise GSRError(
+                f"a message of version {version} arrived; all ranks must run the same gsr"
+            )
+        return Message(epoch, source, destination, content[_HEAD.size :])

@@ -1,0 +1,109 @@
+"""An island of this process, with its post."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from gsr.islands.migration import Message, Migration
+
+
+@dataclass
+class Counts:
+    """What migration did on this rank, and how long it took."""
+
+    sent: int = 0
+    received: int = 0
+    dropped: int = 0
+    accepted: int = 0
+    bytes_sent: int = 0
+    migration_seconds: float = 0.0
+
+
+@dataclass(eq=False)
+class Resident:
+    """An island of this process.
+
+    The core is used by one thread at a time: what others may want to know is noted after each turn.
+
+    Parameters
+    ----------
+    number : int
+        Of the whole run.
+    island : _core.Island
+        The search itself.
+    epoch : int
+        Migrations so far.
+
+    Attributes
+    ----------
+    snapshot : bytes
+        The island after its last turn, of the epoch `snapshot_epoch`.
+    status, generation, evaluations, rmse, front
+        Likewise.
+    """
+
+    number: int
+    island: Any
+    epoch: int = 0
+    snapshot: bytes = field(default=b"", repr=False)
+    snapshot_epoch: int = 0
+    status: str = "running"
+    generation: int = -1
+    evaluations: int = 0
+    rmse: float = float("inf")
+    front: list[Any] = field(default_factory=list, repr=False)
+    emigrants: bytes = field(default=b"", repr=False)
+    counts: Counts = field(default_factory=Counts)
+    _post: list[Message] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.keep()
+
+    def put(self, message: Message) -> None:
+        """Leave a message for the island; its own thread reads it."""
+        with self._lock:
+            self._post.append(message)
+
+    def let_in(self, migration: Migration) -> None:
+        """Accept the migrants that have arrived, in a fixed order."""
+        with self._lock:
+            post, self._post = sorted(self._post), []
+        for message in post:
+            self.counts.received += 1
+            self.counts.accepted += migration.accept(self.island, message)
+
+    def keep(self) -> None:
+        """Remember the island as it is now: what a checkpoint is made of."""
+        self.snapshot = self.island.save()
+        self.snapshot_epoch = self.epoch
+        self._note()
+
+    def _note(self) -> None:
+        self.status = self.island.status
+        self.generation = self.island.generation
+        self.evaluations = self.island.evaluations
+        self.rmse = self.island.best_rmse
+        self.front = self.island.front()
+
+    def turn(self, migration: Migration, goal: float) -> str:
+        """Let migrants in, evolve up to so much work, and choose emigrants.
+
+        Returns
+        -------
+        str
+            The island's status.
+        """
+        start = time.perf_counter()
+        self.let_in(migration)
+        busy = time.perf_counter() - start
+        status = str(self.island.run(float("inf"), goal))
+        start = time.perf_counter()
+        self._note()
+        self.epoch += 1
+        self.emigrants = migration.emigrants(self.island, self.epoch)
+        self.counts.migration_seconds += busy + time.perf_counter() - start
+        return status

@@ -1,0 +1,49 @@
+"""Signals of a run: save now, save and stop, stop with a result."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from gsr.islands.archipelago import Wishes
+
+#: Names that not every system has.
+SAVE = ("SIGUSR1",)
+
+
+@contextmanager
+def heard(wishes: Wishes, tell: Callable[[str], object]) -> Iterator[None]:
+    """Turn signals into wishes while a run goes on.
+
+    SIGUSR1 asks for a checkpoint; SIGTERM for one and for the end; SIGINT for the end, and at once
+    if it comes again.
+
+    Parameters
+    ----------
+    wishes : Wishes
+        What they become.
+    tell : callable
+        Gets the name of the signal.
+    """
+
+    def on_signal(number: int, _: Any) -> None:
+        name = signal.Signals(number).name
+        if name == "SIGINT":
+            if wishes.reason == "interrupted":
+                raise KeyboardInterrupt
+            wishes.stop("interrupted")
+        else:
+            wishes.save_now = True
+            if name == "SIGTERM":
+                wishes.stop("terminated")
+        tell(name)
+
+    names = [name for name in (*SAVE, "SIGTERM", "SIGINT") if hasattr(signal, name)]
+    before = {name: signal.signal(getattr(signal, name), on_signal) for name in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)

@@ -1,0 +1,296 @@
+"""Who sends migrants to whom.
+
+Islands are numbered 0 to n - 1. An epoch is the number of a migration. For every epoch,
+`destinations` and `sources` of a topology are inverse to each other, on every island, without a
+word between islands. In lock-step an island so knows whom to wait for.
+
+Regular topologies are made of *ways*: rules that lead from every island to another one, such as
+"one to the right". Peer to peer, all islands take the same way in an epoch, so that each sends
+once and receives once. Few ways take turns, in an order that is drawn for each round; of many, one
+is drawn.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from gsr.exceptions import GSRError, suggestion
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+Edge = tuple[int, int]
+#: One island, or an array of them: the rules are arithmetic that suits both.
+Place = TypeVar("Place", int, "npt.NDArray[np.int64]")
+
+MIGRATIONS = ("p2p", "broadcast")
+#: So many neighbours at most take turns: those of a hypercube of a million.
+FEW = 20
+BITS = 2**64 - 1
+
+
+class Topology(Protocol):
+    """Who sends migrants to whom."""
+
+    def destinations(self, island: int, epoch: int) -> tuple[int, ...]:
+        """Return the islands to which an island sends in an epoch."""
+        ...
+
+    def sources(self, island: int, epoch: int) -> tuple[int, ...]:
+        """Return the islands from which an island receives in an epoch."""
+        ...
+
+
+def make_topology(
+    name: str,
+    n_islands: int,
+    *,
+    edges: Sequence[Edge] | None = None,
+    migration: str = "p2p",
+    seed: int = 0,
+) -> Topology:
+    """Return a topology by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of `TOPOLOGIES`.
+    n_islands : int
+        Number of islands.
+    edges : sequence of pairs, optional
+        Who sends to whom, for the topology ``edges``.
+    migration : str
+        ``p2p``: to one of the neighbours in an epoch; ``broadcast``: to all of them.
+    seed : int
+        Of the choice of neighbours.
+
+    Returns
+    -------
+    Topology
+        The cost of its methods does not grow with the number of islands, but for a broadcast of
+        ``fully_connected`` and for the hub of ``star``, which are linear by nature. In a
+        ``hypercube`` it grows with log n.
+    """
+    if n_islands < 1:
+        raise GSRError(f"n_islands must be at least 1, got {n_islands}")
+    if migration not in MIGRATIONS:
+        known = suggestion(migration, MIGRATIONS, otherwise_list=True)
+        raise GSRError(f"migration {migration!r} is not known{known}")
+    if name not in TOPOLOGIES:
+        known = suggestion(name, TOPOLOGIES, otherwise_list=True)
+        raise GSRError(f"topology {name!r} is not known{known}")
+    broadcast = migration == "broadcast"
+    if name == "edges":
+        return _from_edges(n_islands, edges, broadcast, seed)
+    if edges is not None:
+        raise GSRError(f"edges are for the topology 'edges' only, and this is {name!r}")
+    if name == "star":
+        return Star(n_islands, broadcast, seed)
+    kind, ways = WAYS[name]
+    return kind(n_islands, ways(n_islands), broadcast, seed)
+
+
+@dataclass(frozen=True)
+class Ways(ABC):
+    """A topology of ways that all islands share.
+
+    A way is a number, whose meaning is that of `forward` and `back`. A broadcast takes all ways in
+    an epoch, not one of them.
+    """
+
+    n_islands: int
+    ways: Sequence[int]
+    broadcast: bool
+    seed: int
+
+    @abstractmethod
+    def forward(self, island: Place, way: Place) -> Place:
+        """Return where a way leads; n or more: nowhere."""
+
+    @abstractmethod
+    def back(self, island: Place, way: Place) -> Place:
+        """Return from where a way leads to an island."""
+
+    def taken(self, epoch: int) -> Sequence[int]:
+        """Return the ways of an epoch."""
+        if self.broadcast or not self.ways:
+            return self.ways
+        return (self.ways[_turn(len(self.ways), epoch, self.seed)],)
+
+    def destinations(self, island: int, epoch: int) -> tuple[int, ...]:
+        """Return the islands to which an island sends in an epoch."""
+        return self._others(island, [self.forward(island, way) for way in self.taken(epoch)])
+
+    def sources(self, island: int, epoch: int) -> tuple[int, ...]:
+        """Return the islands from which an island receives in an epoch."""
+        return self._others(island, [self.back(island, way) for way in self.taken(epoch)])
+
+    def _others(self, island: int, places: list[int]) -> tuple[int, ...]:
+        return tuple(place for place in places if place < self.n_islands and place != island)
+
+
+class Shifts(Ways):
+    """Ways lead to the island at some distance to the right."""
+
+    def forward(self, island: Place, way: Place) -> Place:
+        """Return the island to the right."""
+        return (island + way) % self.n_islands
+
+    def back(self, island: Place, way: Place) -> Place:
+        """Return the island to the left."""
+        return (island - way) % self.n_islands
+
+
+class Mirrors(Ways):
+    """Pairs: a way leads to the mirror image about a point, and back again.
+
+    One or two islands may be their own image, and sit out. There is one way in an epoch, in a
+    broadcast too.
+    """
+
+    def forward(self, island: Place, way: Place) -> Place:
+        """Return the image."""
+        return (way - island) % self.n_islands
+
+    back = forward
+
+    def taken(self, epoch: int) -> Sequence[int]:
+        """Return the way of an epoch."""
+        return (self.ways[_turn(len(self.ways), epoch, self.seed)],)
+
+
+class Digits(Ways):
+    """Ways change one binary digit of the number of an island.
+
+    If n is not a power of two, some lead beyond n, to nowhere. Clearing a digit never does, so
+    every island is connected with island 0.
+    """
+
+    def forward(self, island: Place, way: Place) -> Place:
+        """Return the island with the other digit."""
+        return island ^ way
+
+    back = forward
+
+
+@dataclass(frozen=True)
+class Star:
+    """Island 0 is the neighbour of all others, and they are its only ones.
+
+    It sends to one of them in an epoch, or to all in a broadcast; what it receives grows with the
+    number of islands.
+    """
+
+    n_islands: int
+    broadcast: bool
+    seed: int
+
+    def destinations(self, island: int, epoch: int) -> tuple[int, ...]:
+        """Return the islands to which an island sends in an epoch."""
+        if island > 0:
+            return (0,)
+        if self.broadcast or self.n_islands == 1:
+            return tuple(range(1, self.n_islands))
+        return (self._chosen(epoch),)
+
+    def sources(self, island: int, epoch: int) -> tuple[int, ...]:
+        """Return the islands from which an island receives in an epoch."""
+        if island == 0:
+            return tuple(range(1, self.n_islands))
+        return (0,) if self.broadcast or self._chosen(epoch) == island else ()
+
+    def _chosen(self, epoch: int) -> int:
+        return 1 + _turn(self.n_islands - 1, epoch, self.seed)
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Own edges: the islands that follow an island, and those that lead to it.
+
+    Peer to peer, the edges of every island take turns, in an order of its own.
+    """
+
+    broadcast: bool
+    seed: int
+    following: dict[int, list[int]] = field(default_factory=dict)
+    leading: dict[int, list[int]] = field(default_factory=dict)
+
+    def destinations(self, island: int, epoch: int) -> tuple[int, ...]:
+        """Return the islands to which an island sends in an epoch."""
+        others = self.following.get(island, [])
+        if self.broadcast or not others:
+            return tuple(others)
+        return (others[_turn(len(others), epoch, self.seed, island)],)
+
+    def sources(self, island: int, epoch: int) -> tuple[int, ...]:
+        """Return the islands from which an island receives in an epoch."""
+        others = self.leading.get(island, [])
+        return tuple(each for each in others if island in self.destinations(each, epoch))
+
+
+def _both(n: int, *distances: int) -> list[int]:
+    """Return shifts to the right and to the left, which are the same between two islands."""
+    return sorted({sign * distance % n for distance in distances for sign in (1, -1)} - {0})
+
+
+# The torus is wound up like a thread on a spool: after the last island of a row comes the first
+# of the next, and after the last of all the first. So any number of islands makes a square one.
+WAYS: dict[str, tuple[type[Ways], Callable[[int], Sequence[int]]]] = {
+    "ring": (Shifts, lambda n: _both(n, 1)),
+    "torus": (Shifts, lambda n: _both(n, 1, round(sqrt(n)))),
+    "fully_connected": (Shifts, lambda n: range(1, n)),
+    "random_pairs": (Mirrors, lambda n: range(n)),
+    "hypercube": (Digits, lambda n: [1 << digit for digit in range((n - 1).bit_length())]),
+    "unconnected": (Shifts, lambda n: ()),
+}
+TOPOLOGIES = (*WAYS, "star", "edges")
+
+
+def _from_edges(n_islands: int, edges: Sequence[Edge] | None, broadcast: bool, seed: int) -> Edges:
+    if edges is None:
+        raise GSRError("the topology 'edges' needs edges: pairs of islands, from and to")
+    topology = Edges(broadcast, seed)
+    for source, destination in sorted({_checked(edge, n_islands) for edge in edges}):
+        topology.following.setdefault(source, []).append(destination)
+        topology.leading.setdefault(destination, []).append(source)
+    return topology
+
+
+def _checked(edge: Sequence[int], n_islands: int) -> Edge:
+    pair = tuple(edge) if isinstance(edge, Sequence) else ()
+    if len(pair) != 2 or not all(type(island) is int for island in pair):
+        raise GSRError(f"an edge must be a pair of islands, from and to, got {edge!r}")
+    if not all(0 <= island < n_islands for island in pair):
+        raise GSRError(f"the edge {list(pair)} leaves the islands 0 to {n_islands - 1}")
+    if pair[0] == pair[1]:
+        raise GSRError(f"the edge {list(pair)} leads from an island to itself")
+    return pair[0], pair[1]
+
+
+def _turn(n: int, epoch: int, *key: int) -> int:
+    """Return which one of n is used in an epoch."""
+    if n > FEW:
+        return _drawn(n, *key, epoch)
+    past, place = divmod(epoch, n)
+    return sorted(range(n), key=lambda each: _drawn(BITS, *key, past, each))[place]
+
+
+def _drawn(n: int, *key: int) -> int:
+    """Return a number below n: always the same for a key, and as if drawn for each."""
+    state = 0
+    for number in key:
+        state = _scrambled((state + number) & BITS)
+    return state % n
+
+
+def _scrambled(state: int) -> int:
+    """Return splitmix64's next value after a state."""
+    state = (state + 0x9E3779B97F4A7C15) & BITS
+    state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & BITS
+    state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & BITS
+    return state ^ (state >> 31)

@@ -1,0 +1,158 @@
+"""What a rank does beside the search: checkpoints, figures, and on rank 0 the display."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gsr.islands.archipelago import Archipelago, State, Watcher
+from gsr.islands.background_writer import BackgroundWriter
+from gsr.islands.checkpoints import Checkpoints
+from gsr.islands.journal import Metrics, write_status
+from gsr.islands.resident import Resident
+
+#: Seconds between two lines of figures, and between two looks at the law.
+EVERY, LAW_EVERY = 1.0, 2.0
+#: Seconds that the last checkpoints may take; the disk may be slow, or full.
+PATIENCE = 20.0
+#: Warnings that the status keeps.
+MOST_WARNINGS = 20
+
+Report = Callable[[State], object]
+
+
+class RunWatcher(Watcher):
+    """Watches the islands of a rank.
+
+    Parameters
+    ----------
+    folder : path
+        The run folder.
+    rank : int
+        Whose watcher it is.
+    checkpoints : Checkpoints
+        Of the run.
+    interval : float
+        Seconds between two checkpoints.
+    sequence : int
+        The number of the last checkpoint.
+    tell : callable
+        Takes sentences for the user.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        rank: int,
+        checkpoints: Checkpoints,
+        interval: float,
+        sequence: int,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._folder = folder
+        self._rank = rank
+        self._tell = tell
+        self.warnings: list[str] = []
+        self.metrics = Metrics(folder, rank, self.warn)
+        self._writer = BackgroundWriter(checkpoints, self.warn)
+        self._interval = interval
+        self._sequence = sequence
+        self._saved_at = time.monotonic()
+        self._saved: float | None = None
+        self._due = 0.0
+        self.archipelago: Archipelago | None = None
+        self.report: Report | None = None
+        self.facts: Mapping[str, Any] = {}
+        self.write_law: Callable[[], str] | None = None
+        self._law, self._law_due = "", 0.0
+
+    def warn(self, sentence: str) -> None:
+        """Tell the user something, and keep it for the status."""
+        name = f"rank {self._rank}: " if self._rank else ""
+        self.warnings = [*self.warnings, sentence][-MOST_WARNINGS:]
+        self.metrics.event("warning", message=sentence)
+        self._tell(f"WARNING: {name}{sentence}")
+
+    # ---- checkpoints -------------------------------------------------------------------------
+
+    def save_is_due(self) -> bool:
+        """Tell whether it is time for a checkpoint."""
+        return time.monotonic() - self._saved_at >= self._interval
+
+    def save(self, residents: Sequence[Resident], sequence: int | None) -> None:
+        """Have the snapshots written."""
+        if sequence is None:
+            self._sequence += 1
+        else:
+            self._sequence = sequence
+            self._writer.flush(PATIENCE)  # in lock-step all islands must have the same ones
+        self._saved_at = time.monotonic()
+        seconds = self.archipelago.seconds if self.archipelago is not None else 0.0
+        for each in residents:
+            about = {
+                "epoch": each.snapshot_epoch,
+                "evaluations": each.evaluations,
+                "generation": each.generation,
+                "rmse": each.rmse,
+                "seconds": seconds,
+            }
+            self._writer.submit(each.number, self._sequence, each.snapshot, about)
+        self._saved = time.time()
+        self.metrics.event("checkpoint", sequence=self._sequence)
+
+    def flush(self) -> bool:
+        """Wait for the disk; False if it does not take everything."""
+        return self._writer.flush(PATIENCE)
+
+    # ---- figures and display -----------------------------------------------------------------
+
+    def look(self, state: State) -> None:
+        """Show and record how far the run is."""
+        if self.report is not None:
+            self.report(state)
+        now = time.monotonic()
+        if now >= self._due and self.archipelago is not None:
+            self._due = now + EVERY
+            self._record(self.archipelago)
+            if self._rank == 0:
+                self.tell_state(state, "running")
+
+    def _record(self, archipelago: Archipelago) -> None:
+        residents = archipelago.residents
+        self.metrics.record(
+            seconds=round(archipelago.seconds, 3),
+            epoch=max(each.epoch for each in residents),
+            evaluations=sum(each.evaluations for each in residents),
+            generation=max(each.generation for each in residents),
+            rmse=min(each.rmse for each in residents),
+            checkpoint_sequence=self._sequence,
+            **vars(archipelago.counts),
+        )
+
+    def tell_state(self, state: State, how: str, law: str | None = None) -> None:
+        """Write the state of the run, for `gsr status`."""
+        if law is None and self.write_law is not None and time.monotonic() >= self._law_due:
+            self._law_due = time.monotonic() + LAW_EVERY
+            self._law = self.write_law()
+        write_status(
+            self._folder,
+            {
+                **self.facts,
+                "state": how,
+                "reason": None if state.status == "running" else state.status,
+                "seconds": round(state.seconds, 3),
+                "evaluations": state.evaluations,
+                "evaluations_per_second": round(state.evaluations / max(state.seconds, 1e-3), 1),
+                "rmse": state.rmse,
+                "law": law or self._law or None,
+                "checkpoint": self._saved,
+                "warnings": self.warnings,
+            },
+        )
+
+    def close(self) -> None:
+        """End the writers."""
+        self._writer.close(PATIENCE)
+        self.metrics.close()
