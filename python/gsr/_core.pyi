@@ -253,7 +253,7 @@ class Evolution:
     @property
     def n_unconverged(self) -> int: ...
 
-class DamagedBytes(ValueError): ...
+class DamagedBytes(ValueError): ...  # noqa: N818
 
 class EmigrantSelection:
     best: ClassVar[EmigrantSelection]

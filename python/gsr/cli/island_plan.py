@@ -166,11 +166,9 @@ def _variant(changes: dict[str, Any], asked: dict[str, Any], of: Blueprint) -> V
     rules = None
     changes = dict(changes)
     if "allow" in changes or "forbid" in changes:
-        given = [changes.pop(name, None) or asked.get(name) for name in ("allow", "forbid")]
-        rules = {
-            name: sorted(codes)
-            for name, codes in prior.forbidden(*given, of.library, of.names, of.target_name).items()
-        }
+        allow, forbid = (changes.pop(name, asked.get(name)) for name in ("allow", "forbid"))
+        found = prior.forbidden(allow, forbid, of.library, of.names, of.target_name)
+        rules = {name: sorted(codes) for name, codes in found.items()}
     values = {**of.settings, **changes}
     known = {
         name: values[name] for name in (*options.SEARCH_OPTIONS, *options.ADMM_OPTIONS, "solver")

@@ -278,7 +278,7 @@ def _watch(plan: Plan, voyage: Voyage, report: Any, history: list[Progress]) -> 
                 state.rmse,
                 state.status,
                 law,
-            )  # fmt: skip
+            )
         )
 
     watcher.report = see

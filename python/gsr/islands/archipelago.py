@@ -268,8 +268,9 @@ class Archipelago:
 
     def _evolve_together(self, pool: ThreadPoolExecutor) -> Iterator[None]:
         """Let all islands of this rank do the work of an epoch."""
-        turns = [(each.turn, self.migration, self._goal(each)) for each in self.residents]
-        running = {pool.submit(*turn) for turn in turns}
+        running = {
+            pool.submit(each.turn, self.migration, self._goal(each)) for each in self.residents
+        }
         while running:
             done, running = wait(running, timeout=POLL, return_when=FIRST_COMPLETED)
             for future in done:

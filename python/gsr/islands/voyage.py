@@ -155,7 +155,7 @@ class Voyage:
         """Search to the end, and keep everything."""
         self.transport.wait()
         archipelago, watcher = self.archipelago, self.watcher
-        with heard(archipelago.wishes, lambda name: watcher.metrics.event("signal", name=name)):
+        with heard(archipelago.wishes, lambda name: watcher.metrics.event("signal", signal=name)):
             state = archipelago.run()
             deterministic = archipelago.deterministic
             sequence = archipelago.residents[0].snapshot_epoch if deterministic else None
