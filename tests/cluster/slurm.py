@@ -79,7 +79,7 @@ class Slurm:
     def __init__(self, n_nodes=4, cpus=16):
         self.folder = Path(tempfile.mkdtemp(prefix="slurm-", dir="/tmp"))  # sockets: short paths
         self.nodes = [f"n{k + 1}" for k in range(n_nodes)]
-        outer = ("SLURM", "SBATCH", "SRUN", "PMI", "OMPI", "GSR_S")  # of a job that runs the tests
+        outer = ("SLURM", "SBATCH", "SRUN", "PMI", "OMPI", "GSR_")  # of a job that runs the tests
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith(outer)}
         self.environment["SLURM_CONF"] = str(self.folder / "slurm.conf")
         self._daemons = {}
@@ -169,7 +169,7 @@ class Slurm:
         self.start_node(node)
         self.wait_for(lambda: self.node(node)["State"] == "IDLE", f"{node} to come back")
 
-    def processes(self, *variables):
+    def tasks(self, *variables):
         """Return the processes of this SLURM with all these variables, given as NAME=value."""
         wanted = {os.fsencode(f"SLURM_CONF={self.environment['SLURM_CONF']}")}
         wanted.update(map(os.fsencode, variables))
@@ -178,7 +178,13 @@ class Slurm:
             with contextlib.suppress(OSError):
                 if wanted <= set(path.read_bytes().split(b"\0")):
                     found.append(int(path.parent.name))
-        return found
+        return sorted(found)
+
+    def processes(self, *variables):
+        """Return `tasks`, and before them their step daemons, whose titles hide their variables."""
+        tasks = self.tasks(*variables)
+        parents = {parent_of(pid) for pid in tasks}
+        return [pid for pid in parents if name_of(pid) == "slurmstepd"] + tasks
 
     def run(self, *command, **environment):
         """Return what a command of SLURM prints."""
@@ -234,9 +240,17 @@ def last_lines(path, lines):
     return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
 
 
+def name_of(pid):
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+
+
+def parent_of(pid):
+    with contextlib.suppress(OSError):
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
 def kill(pids):
-    """Kill processes at one moment: none of them sees the others go."""
-    for number in (signal.SIGSTOP, signal.SIGKILL):
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, number)
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)

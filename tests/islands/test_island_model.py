@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from gsr.benchmarks.island_model import Case, simulate, takeover
 from gsr.islands.topology import Star, Ways, make_topology
 
 OPEN, RIVALS = island_model.LANDSCAPES[:2]
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "scale.md"
 PEER_TO_PEER = [name for name, migration in island_model.KINDS if migration == "p2p"]
 
 
@@ -257,3 +259,17 @@ def test_only_linear_topologies_are_linear_on_a_rank() -> None:
         work.setdefault((line.topology, line.migration), []).append(line.sent + line.received)
     linear = {kind for kind, (small, _, large) in work.items() if large > 10 * small}
     assert linear == {("fully_connected", "broadcast"), ("star", "p2p"), ("star", "broadcast")}
+
+
+def test_parts_come_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "measured.json"
+    file.write_text('{"message_bytes": 3000}')
+    assert island_scale.main([str(file)]) == 0
+    assert "6 kB" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not PAGE.is_file(), reason="the documentation is not here")
+def test_the_page_names_every_part() -> None:
+    table = PAGE.read_text(encoding="utf-8").partition("\n| part |")[2].partition("\n\n")[0]
+    named = dict(re.findall(r"^\| `(\w+)` \| ([^|]*) \|", table, re.MULTILINE))
+    assert named == island_scale.PARTS

@@ -197,8 +197,8 @@ def _quantile(times: Floats, share: float) -> float:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print the tables; the command `gsr bench islands-model`."""
-    parser = argparse.ArgumentParser(prog="gsr bench islands-model", description=ABOUT)
+    """Simulate and print the tables."""
+    parser = argparse.ArgumentParser(description=ABOUT)
     add = parser.add_argument
     add("--islands", type=_numbers, default=SIZES, metavar="N,...", help="numbers of islands")
     add("--intervals", type=_numbers, default=INTERVALS, metavar="N,...", help="in generations")

@@ -1,21 +1,27 @@
-"""What a run over many ranks costs, by formulas whose parts are measured.
+"""What a run over many ranks costs, one island on each, by formulas whose parts are measured.
 
-A measured part that is missing leaves its figures out; nothing is guessed. The formulas are for
-one island on each rank.
+A part that is missing leaves its figures out; nothing is guessed.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 
 from gsr.benchmarks.island_model import SIZES
 
+#: Characters in a line of the tables.
+WIDTH = 110
 #: The parts: what each is, and its unit.
 PARTS = {
     "message_bytes": "bytes of a message of migrants",
@@ -41,10 +47,8 @@ class Degree:
 
     Parameters
     ----------
-    sent, received : int
-        By the rank that has most to do.
-    total : int
-        By all ranks.
+    sent, received, total : int
+        By the rank that has most to do, and by all.
     partners : int
         Other ranks with which that rank has to do in the course of time.
     """
@@ -150,12 +154,11 @@ class Fixed:
     checkpoint_share: float
 
 
-@dataclass(frozen=True)
-class Scale:
+class Scale(NamedTuple):
     """All figures."""
 
-    traffic: list[Traffic] = field(default_factory=list)
-    fixed: list[Fixed] = field(default_factory=list)
+    traffic: list[Traffic]
+    fixed: list[Fixed]
 
 
 def scale_table(
@@ -222,6 +225,16 @@ def _fixed(ranks: int, parts: Mapping[str, float]) -> Fixed:
     )
 
 
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print the tables for parts from a JSON file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("measured", nargs="?", type=Path, metavar="FILE", help="parts, as JSON")
+    file = parser.parse_args(argv).measured
+    measured = json.loads(file.read_text(encoding="utf-8")) if file else {}
+    Console(highlight=False, width=WIDTH).print(tables(scale_table(measured)))
+    return 0
+
+
 # ---- tables ----------------------------------------------------------------------------------
 
 
@@ -244,9 +257,9 @@ def _traffic_table(lines: Iterable[Traffic]) -> Table:
 
 
 def _fixed_table(lines: Iterable[Fixed]) -> Table:
-    table = _table("With any topology", "ranks", "start\ns", "agreement\ns", "merge\nsteps",
-                   "merge\ns", "checkpoints", "files", "written\nin a second",
-                   "share of\nwriter's time")  # fmt: skip
+    table = _table("With any topology", "ranks", "start\ns", "agree\ns", "merge\nsteps",
+                   "merge\ns", "kept on\ndisk", "files", "written\na second",
+                   "writer\nbusy")  # fmt: skip
     for line in lines:
         table.add_row(
             f"{line.ranks:,}",
@@ -281,3 +294,7 @@ def _size(value: float) -> str:
             return f"{value:.3g} {unit}"
         value /= 1000
     return f"{value:.3g} TB"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from gsr import files
 from gsr.cli import shown
-from gsr.cli.island_plan import Plan
-from gsr.cli.terminal import INTERRUPTED, NO_LAW, NOT_WRITTEN, OK, show
+from gsr.cli.island_plan import Plan, make_plan
+from gsr.cli.terminal import INTERRUPTED, NO_LAW, NOT_WRITTEN, OK, complain, show
+from gsr.exceptions import GSRError
 from gsr.islands.archipelago import State
+from gsr.islands.checkpoints import MANIFEST, Checkpoints
 from gsr.islands.resident import Counts
 from gsr.runs import run_folder
+from gsr.runs.config import toml_value
 from gsr.search import Progress
 
 #: Seconds between tries to write the results, and after how many they go elsewhere.
@@ -130,6 +137,49 @@ def print_law(outcome: run_folder.Outcome) -> None:
     show(f"{laws.model.equation_}\n\n{shown.front(laws.table, TOP)}\n\n{told}")
 
 
-def current_law(plan: Plan, laws: Sequence[Any]) -> str:
-    """Write the law that would be chosen now, roughly."""
-    return plan.problem.current(laws)
+# ---- a run that goes on --------------------------------------------------------------------------
+
+
+@contextmanager
+def finished(run: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a folder with the results of a run: its own, or one of what it has saved so far."""
+    folder = Path(run)
+    if (folder / "result.json").exists() or not (folder / "checkpoints" / MANIFEST).exists():
+        yield folder
+        return
+    complain(f"the run in {folder} has no result yet; this is what its checkpoints hold")
+    outcome = so_far(folder)
+    with TemporaryDirectory(prefix="gsr-") as temporary:
+        yield run_folder.write(temporary, outcome)
+
+
+def so_far(folder: Path) -> run_folder.Outcome:
+    """Return what the checkpoints of a run hold.
+
+    Raises
+    ------
+    GSRError
+        If there are none yet, or the data have changed.
+    """
+    setting = f"run.output={toml_value(os.fspath(folder))}"
+    saved = Checkpoints(folder / "checkpoints")
+    manifest = saved.read_manifest()
+    assert manifest is not None
+    plan = make_plan(str(folder / "config.toml"), [setting], manifest.ranks, lambda _: None)
+    found = [saved.latest(number) for number in range(manifest.islands)]
+    whole = [each for each in found if each is not None]
+    if not whole:
+        raise GSRError(f"{folder} has no checkpoint yet; try again later")
+    island = plan.blueprint.island()
+    for each in whole:
+        island.absorb(each.payload)
+    state = State(
+        seconds=max(each.about["seconds"] for each in whole),
+        generation=max(each.about["generation"] for each in whole),
+        evaluations=sum(each.about["evaluations"] for each in whole),
+        rmse=island.best_rmse,
+    )
+    last = Progress(
+        state.seconds, None, state.generation, state.evaluations, state.rmse, state.status
+    )
+    return conclude(plan, island, state, [last], ranks=manifest.ranks)

@@ -78,11 +78,22 @@ def _add_predict(commands: Parsers) -> None:
     parser.set_defaults(command=_predict)
 
 
-def _predict(arguments: argparse.Namespace) -> int:
-    from gsr import files
+def _loaded(path: str) -> GSRRegressor:
+    """Return the model of a file or of a run, also of one that goes on."""
     from gsr.runs.run_folder import load_model
 
-    models = _models(load_model(arguments.model), arguments.target)
+    if not Path(path).is_dir():
+        return load_model(path)
+    from gsr.cli.island_results import finished
+
+    with finished(path) as folder:
+        return load_model(folder)
+
+
+def _predict(arguments: argparse.Namespace) -> int:
+    from gsr import files
+
+    models = _models(_loaded(arguments.model), arguments.target)
     if len(models) > 1 and arguments.index is not None:
         raise GSRError("--index is of one front: choose its --target")
     X = _features(next(iter(models.values())), arguments)
@@ -179,10 +190,9 @@ def _add_show(commands: Parsers) -> None:
 
 def _show(arguments: argparse.Namespace) -> int:
     from gsr.cli import shown
-    from gsr.runs.run_folder import load_model
 
     texts = []
-    for model in _models(load_model(arguments.model), arguments.target).values():
+    for model in _models(_loaded(arguments.model), arguments.target).values():
         if arguments.latex:
             texts.append(model.latex_table())
         else:
@@ -211,9 +221,8 @@ def _add_export(commands: Parsers) -> None:
 
 def _export(arguments: argparse.Namespace) -> int:
     from gsr import files
-    from gsr.runs.run_folder import load_model
 
-    models = _models(load_model(arguments.model), arguments.target)
+    models = _models(_loaded(arguments.model), arguments.target)
     if len(models) > 1:
         raise GSRError(f"the model has several targets: choose a --target of {', '.join(models)}")
     (model,) = models.values()
@@ -239,9 +248,11 @@ def _add_report(commands: Parsers) -> None:
 
 def _report(arguments: argparse.Namespace) -> int:
     from gsr import files, report
+    from gsr.cli.island_results import finished
 
     out = arguments.output or Path(arguments.run) / "report.html"
-    text = report.page(arguments.run)
+    with finished(arguments.run) as folder:
+        text = report.page(folder)
     files.write(out, text)
     show(str(out))
     return OK

@@ -21,6 +21,8 @@ from gsr.islands.transport import Agreement, Transport
 POLL, BEAT = 0.02, 0.2
 #: Seconds between two looks for what others owe in lock-step.
 SHORT_POLL = 0.002
+#: Seconds after which an island migrates in any case, unless in lock-step.
+LONGEST_TURN = 5.0
 #: The least work of an epoch, in individuals.
 LEAST_WORK = 60.0
 
@@ -160,6 +162,12 @@ class Archipelago:
         self._agreement: Agreement | None = None
         self._next_beat = 0.0
         self._start = time.perf_counter()
+        self._thread_start = time.thread_time()
+
+    @property
+    def main_seconds(self) -> float:
+        """Processor time of the main thread in this run: all that is not evolving."""
+        return time.thread_time() - self._thread_start
 
     @property
     def seconds(self) -> float:
@@ -183,6 +191,7 @@ class Archipelago:
     def steps(self) -> Iterator[None]:
         """Search in small steps of the main thread; islands go on between them."""
         self._start = time.perf_counter()
+        self._thread_start = time.thread_time()
         with ThreadPoolExecutor(self._n_threads, "island") as pool:
             try:
                 yield from self._in_step(pool) if self.deterministic else self._freely(pool)
@@ -233,7 +242,7 @@ class Archipelago:
 
     def _begin(self, pool: ThreadPoolExecutor, resident: Resident) -> Future[str]:
         goal = resident.island.work + self.migration.interval
-        return pool.submit(resident.turn, self.migration, goal)
+        return pool.submit(resident.turn, self.migration, goal, LONGEST_TURN)
 
     def _beat(self) -> None:
         """Agree again and again; a new round begins when all have heard of the last."""

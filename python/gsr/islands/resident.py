@@ -19,6 +19,7 @@ class Counts:
     dropped: int = 0
     accepted: int = 0
     bytes_sent: int = 0
+    #: Seconds of the islands' threads, apart from evolving.
     migration_seconds: float = 0.0
 
 
@@ -89,8 +90,8 @@ class Resident:
         self.rmse = self.island.best_rmse
         self.front = self.island.front()
 
-    def turn(self, migration: Migration, goal: float) -> str:
-        """Let migrants in, evolve up to so much work, and choose emigrants.
+    def turn(self, migration: Migration, goal: float, seconds: float = float("inf")) -> str:
+        """Let migrants in, evolve up to so much work or for so long, and choose emigrants.
 
         Returns
         -------
@@ -100,7 +101,7 @@ class Resident:
         start = time.perf_counter()
         self.let_in(migration)
         busy = time.perf_counter() - start
-        status = str(self.island.run(float("inf"), goal))
+        status = str(self.island.run(seconds, goal))
         start = time.perf_counter()
         self._note()
         self.epoch += 1

@@ -128,6 +128,7 @@ class RunWatcher(Watcher):
             generation=max(each.generation for each in residents),
             rmse=min(each.rmse for each in residents),
             checkpoint_sequence=self._sequence,
+            main_seconds=round(archipelago.main_seconds, 4),
             **vars(archipelago.counts),
         )
 

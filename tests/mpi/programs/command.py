@@ -1,0 +1,66 @@
+"""The command with a fault, or with a look behind the scenes: `command.py WHAT CONFIG ...`."""
+
+import os
+import signal
+import sys
+
+from gsr.cli.islands import main
+from gsr.islands.archipelago import Archipelago
+from gsr.islands.resident import Resident
+
+HEAVY = {"sklearn", "scipy", "pandas", "sympy"}
+#: The rank, and with one island for each the island, to which something happens.
+CHOSEN = 1
+
+
+def break_main_thread():
+    """Let a rank fail in its main thread, when the others are well under way."""
+    beat = Archipelago._beat
+
+    def broken(self):
+        beat(self)
+        if self.transport.rank == CHOSEN and self.state.evaluations > 0:
+            raise ZeroDivisionError("broken beat")
+
+    Archipelago._beat = broken
+
+
+def break_island():
+    """Let a rank fail in the thread of its island."""
+    turn = Resident.turn
+
+    def broken(self, migration, goal):
+        if self.number == CHOSEN and self.epoch > 0:
+            raise ZeroDivisionError("broken island")
+        return turn(self, migration, goal)
+
+    Resident.turn = broken
+
+
+def end_in_the_middle():
+    """Let a rank be told to end, in its fifth epoch."""
+    turn = Resident.turn
+
+    def told(self, migration, goal):
+        if self.number == CHOSEN and self.epoch == 4:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return turn(self, migration, goal)
+
+    Resident.turn = told
+
+
+def tell_what_is_loaded():
+    """Print what each rank has loaded when its search begins."""
+    run = Archipelago.run
+
+    def told(self):
+        loaded = sorted(HEAVY & set(sys.modules))
+        print(f"rank {self.transport.rank} has loaded {loaded}", flush=True)
+        return run(self)
+
+    Archipelago.run = told
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()
+    sys.exit(main(sys.argv[2:]))
