@@ -119,9 +119,13 @@ def test_lock_step_gives_the_same_after_a_cut(tmp_path: Path, last: int) -> None
     assert first.run().status == "terminated"
     assert checkpoints.sequences(0)[-1] == last
 
-    second = in_step(posed(), 4)
-    resume(second.residents, checkpoints, 4, Alone(), deterministic=True, tell=print)
-    assert [each.epoch for each in second.residents] == [last] * 4
+    residents = make_residents(lambda k: posed().island(k, 4), 0, 4)
+    before = resume(residents, checkpoints, 4, Alone(), deterministic=True, tell=print)
+    assert [each.epoch for each in residents] == [last] * 4
+    second = Archipelago(
+        residents, first.migration, Alone(), first.limits, deterministic=True,
+        evaluations=before.evaluations,
+    )  # fmt: skip
     islands, state = uncut()
     assert replace(second.run(), seconds=0) == replace(state, seconds=0)
     assert saved(second) == islands

@@ -129,8 +129,8 @@ class Archipelago:
         Lock-step: the same islands, seeds and settings give the same laws, bit for bit.
     n_threads : int
         Islands that run at a time.
-    seconds : float
-        Of search before a resumption.
+    seconds, evaluations : float and int
+        Of search before a resumption, and of all islands.
     watcher : Watcher
         What to call meanwhile.
     """
@@ -145,6 +145,7 @@ class Archipelago:
         deterministic: bool = False,
         n_threads: int = 1,
         seconds: float = 0.0,
+        evaluations: int = 0,
         watcher: Watcher | None = None,
     ) -> None:
         self.residents = list(residents)
@@ -152,7 +153,7 @@ class Archipelago:
         self.transport = transport
         self.limits = limits
         self.wishes = Wishes()
-        self.state = State(seconds=seconds)
+        self.state = State(seconds=seconds, evaluations=evaluations)
         self.deterministic = deterministic
         self._n_threads = n_threads
         self._before = seconds
@@ -268,10 +269,11 @@ class Archipelago:
             if self._is_cut():
                 return
             yield from self._exchange_together()
-            yield from self._agree_together()
+            # Before the agreement: what it counts must be what a resumption finds in the snapshots.
             for each in self.residents:
                 each.let_in(self.migration)
                 each.keep()
+            yield from self._agree_together()
             if self.state.save:
                 self._watcher.save(self.residents, self.residents[0].epoch)
 
@@ -295,7 +297,13 @@ class Archipelago:
         cut = reason in ("max_time", "stopped", "interrupted", "terminated")
         if not cut or self.transport.size > 1:
             return False
-        self.state = replace(self.state, status=reason, evaluations=self._evaluations())
+        self.state = State(
+            reason,
+            seconds=self.seconds,
+            generation=max(each.generation for each in self.residents),
+            evaluations=self._evaluations(),
+            rmse=min(each.rmse for each in self.residents),
+        )
         return True
 
     def _goal(self, resident: Resident) -> float:

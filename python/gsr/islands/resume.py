@@ -28,11 +28,14 @@ class Before:
         Of search.
     sequence : int
         The largest number of a checkpoint.
+    evaluations : int
+        Of all islands that go on.
     """
 
     islands: int = 0
     seconds: float = 0.0
     sequence: int = 0
+    evaluations: int = 0
 
 
 def agreed(
@@ -95,11 +98,12 @@ def resume(
         max((float(each.sequence) for each in kept), default=0.0),
         max((float(each.epoch) for each in residents), default=0.0),
     ]
-    (seconds, sequence, epoch), (n_used,) = agreed(transport, maxima, [float(len(kept))])
+    sums = [float(len(kept)), float(sum(each.island.evaluations for each in residents))]
+    (seconds, sequence, epoch), (n_used, evaluations) = agreed(transport, maxima, sums)
     for each in residents:
         each.epoch = int(epoch) if deterministic else each.epoch
         each.keep()
-    return Before(int(n_used), seconds, int(sequence))
+    return Before(int(n_used), seconds, int(sequence), int(evaluations))
 
 
 def _common(

@@ -141,6 +141,7 @@ class Voyage:
             deterministic=deterministic,
             n_threads=orders.n_threads,
             seconds=self.before.seconds,
+            evaluations=self.before.evaluations,
             watcher=self.watcher,
         )
         self.watcher.archipelago = self.archipelago
