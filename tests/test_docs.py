@@ -71,24 +71,6 @@ def test_settings_are_those_of_the_program():
     assert RUN_PAGES.SETTINGS.search(page)[0] == RUN_PAGES.settings_table(), "run docs/run_pages.py"
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-def test_the_batch_script_runs(workplace):
-    page = text_of(DOCS / "howto" / "cluster.md")
-    first = next(iter(RUN_PAGES.blocks(page)))
-    exec(first.code, {})
-    script = re.search(r"^```bash\n(.*?)^```", page, re.M | re.S)[1]
-    command = f'"{sys.executable}" -m gsr.cli fit'
-    script = script.replace("exec gsr fit", f"exec {command}").replace("900", "1")
-    for task, law in (("1", "area = x^2"), ("2", "side = sqrt(x)")):
-        environment = {**os.environ, "SLURM_ARRAY_TASK_ID": task}
-        done = subprocess.run(
-            ["bash", "-c", script], env=environment, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.strip() == law
-        assert json.loads(Path(f"runs/{task}/result.json").read_text())["seed"] == int(task)
-
-
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
 def test_notebooks_run(path, workplace):
     shutil.copytree(DOCS / "data", workplace / "data")

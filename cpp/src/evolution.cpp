@@ -195,7 +195,7 @@ void Evolution::follow_guide() {
   const long before = guide_->evaluations();
   const double size = guide_->step(archive_);
   guided_work_ += size;
-  if (std::isfinite(size)) work_ += size;
+  if (!guide_->idle()) work_ += size;
   evaluations_ += guide_->evaluations() - before;
   for (Individual& individual : guide_->take_individuals())
     population_.push_back(std::move(individual));

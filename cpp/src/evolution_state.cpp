@@ -36,6 +36,7 @@ State Evolution::state() const {
 void Evolution::restore(State state) {
   const int n_births = state.next_birth - state.first_birth;
   const bool between = state.next_birth < 0;
+  if (between && !state.births.empty()) throw DamagedBytes("births between generations");
   if (!between && (n_births != static_cast<int>(state.births.size()) ||
                    state.next_birth > problem_->settings.population_size))
     throw DamagedBytes("the generation under way does not fit");

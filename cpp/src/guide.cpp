@@ -21,6 +21,7 @@ constexpr Index kWeightedRows = 300;
 constexpr double kLeastWeight = 0.1;  // square root, relative to the median
 constexpr double kAnyBits = 1e9;
 constexpr double kPairOperations = 3e9;
+constexpr double kIdle = 2000.0;  // individuals until the next look for something to do
 
 // Rows whose weight is not far below that of most.
 std::vector<Index> rows_that_count(const Buffer& roots, Index n) {
@@ -86,11 +87,29 @@ double Guide::step(Archive& archive) {
   archive_ = &archive;
   while (work_.empty() && stage_ < kStages.size())
     if (++stage_ < kStages.size()) plan_stage();
-  if (work_.empty()) return std::numeric_limits<double>::infinity();
-  const double size = std::max(1.0, work_.front().run());  // an interrupted task stays
+  const long before = evaluations_;
+  try {
+    return work_.empty() ? look_around() : do_task();
+  } catch (const Interrupted&) {  // it is begun anew
+    evaluations_ = before;
+    individuals_.clear();
+    throw;
+  }
+}
+
+double Guide::do_task() {
+  idle_ = false;
+  const double size = std::max(1.0, work_.front().run());
   work_.pop_front();
   ++n_done_;
   return size;
+}
+
+double Guide::look_around() {
+  const std::size_t before = extended_.size();
+  const double size = scan_neighbours();
+  idle_ = extended_.size() == before;
+  return idle_ ? kIdle : size;
 }
 
 double Guide::size_of(double operations) const {
@@ -172,6 +191,7 @@ void Guide::plan_stage() {
   if (stage.look == Look::plain) plan_plain();
   if (weighted) plan_weighted();
   if (stage.look == Look::moving && settings_.constants) plan_moving();
+  if (stage.look == Look::plain) plan_together([this] { return scan_neighbours(); });
 }
 
 void Guide::plan_building(std::function<double()> run) { work_.push_back({std::move(run), true}); }

@@ -15,6 +15,7 @@ GuideState Guide::state() const {
   out.evaluations = evaluations_;
   out.promises = promises_;
   out.learned = learned_;
+  out.extended = extended_;
   for (const Goal& goal : goals_) out.of_goals.push_back(goal.promise);
   for (const LogGoal& goal : log_goals_) out.of_goals.push_back(goal.promise);
   return out;
@@ -31,7 +32,12 @@ void Guide::restore(const GuideState& state) {
   simple_done_ = state.simple_done;
   tidied_ = state.tidied;
   evaluations_ = state.evaluations;
-  if (stage_ < kStages.size()) plan_stage();
+  extended_ = state.extended;
+  if (stage_ < kStages.size()) {
+    plan_stage();
+  } else {
+    prepare_last();
+  }
   const bool same_goals = state.of_goals.size() == goals_.size() + log_goals_.size();
   if (same_share && same_goals) {
     auto promise = state.of_goals.begin();

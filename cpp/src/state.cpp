@@ -34,6 +34,8 @@ void write_guide(Writer& writer, const GuideState& state) {
   write(writer, state.promises);
   write(writer, state.learned);
   write_list(writer, state.of_goals, [&](double promise) { writer.real(promise); });
+  writer.count(state.extended.size());
+  for (const std::uint64_t law : state.extended) writer.fixed(law);
 }
 
 GuideState read_guide(Reader& reader) {
@@ -48,6 +50,8 @@ GuideState read_guide(Reader& reader) {
   out.promises = read_promises(reader);
   out.learned = read_promises(reader);
   out.of_goals = read_list(reader, [&] { return reader.real(); });
+  for (std::uint64_t left = reader.count(kMost); left > 0; --left)
+    out.extended.insert(reader.fixed());
   return out;
 }
 

@@ -1,8 +1,8 @@
 """A SLURM of several virtual nodes on loopback, in a scratch folder of its own."""
 
 import contextlib
-import getpass
 import os
+import pwd
 import shutil
 import signal
 import socket
@@ -13,6 +13,7 @@ from pathlib import Path
 
 DAEMONS = ("munged", "slurmctld", "slurmd")
 COMMANDS = ("sbatch", "srun", "scontrol", "scancel")
+ENDS = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL")
 CONFIGURATION = """
 ClusterName=test
 SlurmctldHost=localhost(127.0.0.1)
@@ -35,7 +36,7 @@ SlurmdParameters=config_overrides
 SchedulerParameters=sched_interval=1,bf_interval=1
 ReturnToService=2
 SlurmdTimeout=30
-KillWait=10
+KillWait=5
 MpiDefault=none
 AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/none
@@ -88,7 +89,9 @@ class Slurm:
 
     def _configure(self, cpus):
         ports = free_ports(1 + len(self.nodes))
-        text = CONFIGURATION.format(ports=ports, user=getpass.getuser(), folder=self.folder)
+        text = CONFIGURATION.format(
+            ports=ports, user=pwd.getpwuid(os.getuid()).pw_name, folder=self.folder
+        )
         for node, port in zip(self.nodes, ports[1:], strict=True):
             text += f"NodeName={node} NodeHostname=localhost NodeAddr=127.0.0.1 "
             text += f"Port={port} CPUs={cpus} RealMemory=100000\n"
@@ -217,16 +220,16 @@ class Slurm:
 
     def end_of(self, job):
         """Wait for the end of a job; return what SLURM knows about it."""
-        ends = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL"}
-        self.wait_for(lambda: self.job(job)["JobState"] in ends, f"the end of job {job}", 120)
+        self.wait_for(lambda: self.job(job)["JobState"] in ENDS, f"the end of job {job}", 120)
         return self.job(job)
 
-    def wait_for(self, condition, what, seconds=60):
-        """Wait until a condition holds; if it does not, tell so with all logs."""
+    def wait_for(self, condition, what, seconds=60, *, during=None):
+        """Wait until a condition holds, during a job; if it does not, tell so with all logs."""
         end = time.monotonic() + seconds
         while not condition():
-            if time.monotonic() > end:
-                raise AssertionError(f"waited {seconds} s for {what}\n{self.logs()}")
+            assert time.monotonic() < end, f"waited {seconds} s for {what}\n{self.logs()}"
+            over = during is not None and self.job(during)["JobState"] in ENDS
+            assert not over or condition(), f"the job is over before {what}\n{self.logs()}"
             time.sleep(0.1)
 
     def logs(self, lines=30):

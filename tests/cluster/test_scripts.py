@@ -1,14 +1,16 @@
 """The scripts of cluster/ as texts, and the templates for other queues, run by hand."""
 
+import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
+import time
+from pathlib import Path
 
 import pytest
-from runs import n_saved, result
-
-from conftest import PROGRAMS, SCRIPTS
+from cluster_runs import PROGRAMS, SCRIPTS, n_saved, result
 
 NAMES = sorted(path.name for path in SCRIPTS.glob("*") if path.suffix != ".md")
 #: What a queue tells a job of two ranks, beside the folder from which it was submitted.
@@ -43,39 +45,58 @@ def test_the_page_tells_about_it(name):
 
 @pytest.fixture
 def template(place, environment):
-    """Return a function that runs a template as its queue would."""
+    """Yield a function that starts a template as its queue would."""
     (place / "nodes").write_text("localhost\nlocalhost\n")
     queue = place / "qsub"
     queue.write_text('#!/bin/sh\necho "$@" >submitted\n')
     queue.chmod(0o755)
+    variables = {**os.environ, **environment, "GSR_CLUSTER": str(SCRIPTS), "GSR_SAVE_SECONDS": "3"}
+    variables["PATH"] = f"{place}:{variables['PATH']}"
 
-    def run(name, arguments, seconds=None):
-        script = (SCRIPTS / name).read_text()
-        if seconds:
-            script = re.sub(r"^limit=.*", f"limit={180 + seconds}", script, flags=re.M)
-        variables = {**os.environ, **environment, **QUEUES[name]}
-        variables.update(GSR_CLUSTER=str(SCRIPTS), GSR_SAVE_SECONDS="2", GSR_ARGUMENTS=arguments)
-        variables["PATH"] = f"{place}:{variables['PATH']}"
-        return subprocess.run(
-            ["bash", "-c", script], cwd=place, env=variables, capture_output=True, text=True
-        )
+    with contextlib.ExitStack() as stack:
 
-    return run
+        def start(name, arguments):
+            # `timeout 0` has no limit: the test says when it is reached.
+            script = re.sub(r"^limit=.*", "limit=180", (SCRIPTS / name).read_text(), flags=re.M)
+            own = {**variables, **QUEUES[name], "GSR_ARGUMENTS": arguments}
+            command = ["bash", "-c", script]
+            shell = subprocess.Popen(command, cwd=place, env=own, start_new_session=True)
+            stack.callback(end, shell)
+            return shell
+
+        yield start
+
+
+def end(shell):
+    """End a template that a failed test has left."""
+    if shell.poll() is None:
+        os.killpg(shell.pid, signal.SIGKILL)
+        shell.wait()
+
+
+def timeout_of(shell):
+    """Return the process of the program timeout that a shell has started."""
+    for pid in Path(f"/proc/{shell.pid}/task/{shell.pid}/children").read_text().split():
+        if Path(f"/proc/{pid}/comm").read_text().strip() == "timeout":
+            return int(pid)
 
 
 @pytest.mark.parametrize("name", QUEUES)
 def test_a_template_finds_the_law(template, place, name):
-    done = template(name, "config.toml --set run.seed=2")
-    assert done.returncode == 0, done.stderr
+    assert template(name, "config.toml --set run.seed=2").wait(120) == 0
     assert result(place / "run")["equation"] == "y = a^2/b"
     assert result(place / "run")["ranks"] == 2
 
 
 @pytest.mark.parametrize("name", QUEUES)
-def test_a_template_saves_before_its_limit_and_asks_for_more(template, place, name):
+def test_a_template_saves_at_its_limit_and_asks_for_more(template, place, name):
     arguments = "config.toml --set data.path=noisy.csv --set run.max_time=600"
-    done = template(name, arguments, seconds=4)
-    assert done.returncode == (99 if name == "lsf.lsf" else 0), done.stderr
+    shell = template(name, arguments)
+    while not (place / "run" / "status.json").exists():
+        assert shell.poll() is None
+        time.sleep(0.1)
+    os.kill(timeout_of(shell), signal.SIGALRM)  # what its clock does
+    assert shell.wait(120) == (99 if name == "lsf.lsf" else 0)
     assert n_saved(place / "run") == 2
     if name == "pbs.pbs":
         asked = (place / "submitted").read_text()

@@ -1,10 +1,8 @@
 """The scripts of cluster/, submitted unchanged to a real SLURM of four nodes."""
 
 import pytest
-from runs import events, n_saved, result
+from cluster_runs import SCRIPTS, events, n_saved, result
 from slurm import Slurm, kill
-
-from conftest import SCRIPTS
 
 #: A search that ends by its time limit only, and saves only when it is told to.
 ENDLESS = ("--set=data.path=noisy.csv", "--set=run.max_time=600")
@@ -13,9 +11,14 @@ OFTEN = "--set=checkpoint.interval=1"
 TWO_NODES = ("--nodes=2", "--ntasks-per-node=1")
 
 
-def started(slurm, run):
+def started(slurm, job, run):
     """Wait until a run is under way."""
-    slurm.wait_for((run / "status.json").exists, "the start of the run")
+    slurm.wait_for((run / "status.json").exists, "the start of the run", during=job)
+
+
+def saved(slurm, job, run):
+    """Wait until both islands have a checkpoint."""
+    slurm.wait_for(lambda: n_saved(run) == 2, "the checkpoints", during=job)
 
 
 def long_run(slurm, place, *arguments, options=TWO_NODES, **environment):
@@ -43,10 +46,18 @@ def test_one_job_over_four_nodes_finds_the_law(slurm, place, launcher):
     assert found["ranks"] == 8
 
 
+def test_a_wrong_kind_of_mpi_is_told(slurm, place):
+    script = SCRIPTS / "one_job_srun.sbatch"
+    job = slurm.submit(script, "config.toml", options=TWO_NODES, folder=place, GSR_MPI="none")
+    assert slurm.end_of(job)["JobState"] == "FAILED"
+    assert "srun started 2 processes" in output(place, job)
+    assert not (place / "run").exists()
+
+
 def test_srun_writes_the_results_before_the_time_limit(slurm, place):
     script = SCRIPTS / "one_job_srun.sbatch"
     job = slurm.submit(script, "config.toml", *ENDLESS, options=TWO_NODES, folder=place)
-    started(slurm, place / "run")
+    started(slurm, job, place / "run")
     slurm.run("scancel", "--signal=INT", job)  # what --signal=INT@120 does
     assert slurm.end_of(job)["ExitCode"] == "130:0"
     assert result(place / "run")["equation"]
@@ -55,9 +66,9 @@ def test_srun_writes_the_results_before_the_time_limit(slurm, place):
 def test_mpirun_saves_before_the_time_limit_and_goes_on(slurm, place):
     script = SCRIPTS / "one_job_mpirun.sbatch"
     job = slurm.submit(script, "config.toml", *ENDLESS, options=TWO_NODES, folder=place)
-    started(slurm, place / "run")
+    started(slurm, job, place / "run")
     slurm.run("scancel", "--batch", "--signal=USR1", job)  # what --signal=B:USR1@120 does
-    slurm.wait_for(lambda: n_saved(place / "run") == 2, "checkpoints")
+    saved(slurm, job, place / "run")
     assert slurm.job(job)["JobState"] == "RUNNING"
     slurm.run("scancel", job)
     assert slurm.end_of(job)["JobState"] == "CANCELLED"
@@ -77,7 +88,7 @@ def test_an_array_goes_through_its_list(slurm, place):
 
 def test_a_long_run_saves_goes_back_to_the_queue_and_ends(slurm, place):
     job = long_run(slurm, place, *SHORT)
-    started(slurm, place / "run")
+    started(slurm, job, place / "run")
     slurm.run("scancel", "--batch", "--signal=USR1", job)
     shown = slurm.end_of(job)
     assert (shown["JobState"], shown["Restarts"]) == ("COMPLETED", "1"), slurm.logs()
@@ -90,25 +101,25 @@ def test_the_time_limit_of_slurm_makes_a_long_run_save(slurm, place):
     # SLURM looks at limits every 30 s and rounds down: the signal comes after 5 to 35 s.
     job = long_run(slurm, place, *ENDLESS, options=[*TWO_NODES, "--time=1", "--signal=B:USR1@25"])
     slurm.wait_for(lambda: slurm.job(job)["Restarts"] == "1", "the job to be requeued")
-    assert n_saved(place / "run") == 2
+    saved(slurm, job, place / "run")
     slurm.run("scancel", job)
     assert slurm.end_of(job)["JobState"] == "CANCELLED"
 
 
 def test_a_site_that_does_not_requeue_is_told_and_the_run_goes_on(slurm, place):
     job = long_run(slurm, place, *ENDLESS, options=[*TWO_NODES, "--no-requeue"])
-    started(slurm, place / "run")
+    started(slurm, job, place / "run")
     slurm.run("scancel", "--batch", "--signal=USR1", job)
-    slurm.wait_for(lambda: "submit again" in output(place, job), "a word about it")
+    slurm.wait_for(lambda: "submit again" in output(place, job), "a word", during=job)
+    saved(slurm, job, place / "run")
     assert slurm.job(job)["JobState"] == "RUNNING"
-    assert n_saved(place / "run") == 2
     slurm.run("scancel", job)
     assert slurm.end_of(job)["JobState"] == "CANCELLED"
 
 
 def test_scancel_ends_a_long_run_which_saves(slurm, place):
     job = long_run(slurm, place, *ENDLESS)
-    started(slurm, place / "run")
+    started(slurm, job, place / "run")
     slurm.run("scancel", job)
     shown = slurm.end_of(job)
     assert (shown["JobState"], shown["Restarts"]) == ("CANCELLED", "0")
@@ -119,7 +130,7 @@ def test_scancel_ends_a_long_run_which_saves(slurm, place):
 @pytest.mark.parametrize("lost", ["BatchHost", "other"])
 def test_a_lost_node_does_not_end_a_long_run(slurm, place, lost):
     job = long_run(slurm, place, *SHORT, OFTEN)
-    slurm.wait_for(lambda: n_saved(place / "run") == 2, "checkpoints")
+    saved(slurm, job, place / "run")
     shown = slurm.job(job)
     nodes = slurm.run("scontrol", "show", "hostnames", shown["NodeList"]).split()
     node = shown["BatchHost"] if lost == "BatchHost" else nodes[1]
@@ -134,7 +145,7 @@ def test_a_lost_node_does_not_end_a_long_run(slurm, place, lost):
 
 def test_a_killed_rank_does_not_end_a_long_run(slurm, place):
     job = long_run(slurm, place, *SHORT, OFTEN)
-    slurm.wait_for(lambda: n_saved(place / "run") == 2, "checkpoints")
+    saved(slurm, job, place / "run")
     kill(slurm.tasks(f"SLURM_JOB_ID={job}", "SLURM_PROCID=1"))
     shown = slurm.end_of(job)
     assert (shown["JobState"], shown["Restarts"]) == ("COMPLETED", "1"), slurm.logs()

@@ -135,11 +135,10 @@ def test_lock_step_gives_the_same_after_a_cut(tmp_path: Path, last: int) -> None
 
 
 def one_of_two_finds_it() -> Blueprint:
-    """Return islands of two kinds; one of them has nothing but a sine."""
+    """Return islands of two kinds; one of them cannot use a feature of the law."""
     of = posed("exact")
-    other = [name for name in of.library.names if name not in ("sin", "identity")]
-    blind = {name: [*other, "identity"] for name in of.names}
-    return replace(of, variants=[Variant({"depth": 1}, blind), Variant()])
+    blind = {"x2": list(of.library.names)}
+    return replace(of, variants=[Variant({}, blind), Variant()])
 
 
 @pytest.mark.parametrize("deterministic", [False, True])
@@ -164,7 +163,9 @@ def test_max_evals_counts_all_islands(deterministic: bool) -> None:
     (first, n_first), (second, n_second) = on_ranks(2, program)
     assert first.status == second.status == "max_evals"
     assert first.evaluations == second.evaluations >= MAX_EVALS
-    assert n_first + n_second >= MAX_EVALS > max(n_first, n_second)
+    assert n_first + n_second >= MAX_EVALS
+    if deterministic:  # otherwise islands go on until they hear of it
+        assert max(n_first, n_second) < MAX_EVALS
 
 
 def test_lock_step_does_not_go_far_beyond_max_evals() -> None:
@@ -184,7 +185,7 @@ def test_time_before_a_resumption_counts(deterministic: bool) -> None:
         posed(), 2, limits=Limits(max_time=100.0), seconds=99.9, deterministic=deterministic
     )
     assert late.run().status == "max_time"
-    assert 100 <= late.state.seconds
+    assert late.state.seconds >= 100
 
 
 def test_the_strongest_reason_counts_on_all_ranks() -> None:
@@ -302,3 +303,5 @@ def test_snapshots_are_whole_islands_at_any_look() -> None:
             copy = posed().island(each.number, 2)
             copy.load(each.snapshot)
             assert copy.save() == each.snapshot
+            facts = (copy.evaluations, copy.generation, copy.best_rmse)
+            assert facts == tuple(each.about[k] for k in ("evaluations", "generation", "rmse"))

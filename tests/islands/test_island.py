@@ -134,9 +134,7 @@ def test_migrants_stay_and_are_let_in_once(selection: str, replacement: str) -> 
         assert island.accept(source.emigrants(1, BEST, 3), policy, 4) == 0
 
 
-@pytest.mark.parametrize(
-    "replacement, stay", [("fair", False), ("worst", True), ("random", True)]
-)
+@pytest.mark.parametrize("replacement, stay", [("fair", False), ("worst", True), ("random", True)])
 def test_only_who_is_better_stays_if_that_is_fair(replacement: str, stay: bool) -> None:
     of = posed("unguided")
     worse, island = evolved(of, 100, 1, 2), evolved(of, 4000)

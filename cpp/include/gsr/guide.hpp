@@ -25,10 +25,12 @@ class Guide {
  public:
   Guide(const Problem& problem, std::size_t max_bytes);
 
-  // One piece of work; returns its size in individuals of the genetic programming, infinity if
-  // there is none left. Laws that the archive would take are offered to it, good sets of basis
-  // functions are kept as individuals.
+  // One piece of work; returns its size in individuals of the genetic programming. Laws that the
+  // archive would take are offered to it, good sets of basis functions are kept as individuals.
+  // When all stages are done, neighbours of new laws are what is left.
   double step(Archive& archive);
+  // Whether the last step found nothing to do.
+  bool idle() const { return idle_; }
   // Whether simple candidates have all been looked at.
   bool simple_done() const { return simple_done_; }
   std::vector<Individual> take_individuals() { return std::move(individuals_); }
@@ -151,6 +153,13 @@ class Guide {
   bool add_chosen(const Moving& moving, const ols::Choice& choice, const Trees& prefix,
                   std::vector<Basis>& bases) const;
   double scan_two_frequencies(int first, int second);
+  double do_task();
+  double look_around();
+  double scan_neighbours();
+  double extend(const Law& law);
+  double extend_term(const Law& law, std::size_t term, const Trees& base, bool instead);
+  std::vector<Law> laws_to_extend();
+  void prepare_last();
   void propose_refined(const Basis& psi, const std::vector<std::vector<Basis>>& sets);
 
   // `whole`: a library of which the lasso picks, not a choice.
@@ -203,6 +212,8 @@ class Guide {
   Promises learned_;   // since
   int level_ = 0;
   bool simple_done_ = false;
+  bool idle_ = false;
+  std::set<std::uint64_t> extended_;                         // laws, by their fingerprints
   double tidied_ = std::numeric_limits<double>::infinity();  // bits of the law tidied last
   std::vector<Individual> individuals_;
   long evaluations_ = 0;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "gsr/serialize.hpp"
@@ -21,7 +22,8 @@ struct GuideState {
   double tidied = 0.0;
   long evaluations = 0;
   Promises promises, learned;
-  std::vector<double> of_goals;  // promises now, sums and then logarithms
+  std::vector<double> of_goals;      // promises now, sums and then logarithms
+  std::set<std::uint64_t> extended;  // laws whose neighbours were looked at
 };
 
 struct State {

@@ -19,6 +19,7 @@ from gsr.cli.fit_data import FitData, load
 from gsr.cli.named_estimator import NamedRegressor
 from gsr.exceptions import GSRError
 from gsr.islands.checkpoints import Manifest
+from gsr.islands.migration import make_migration
 from gsr.islands.voyage import Orders
 from gsr.problem import Problem
 from gsr.rows import Rows
@@ -114,6 +115,7 @@ def make_plan(path: str, overrides: list[str], ranks: int, tell: Tell) -> Plan:
     config = config.changed({("data", "target"): data.columns[0]})
     model, problem, held = _pose(config, data, ranks)
     orders = _orders(config, folder, problem.blueprint, ranks, saved)
+    make_migration(orders.per_rank * ranks, orders.seed, orders.islands)  # tells wrong edges
     if saved is not None:
         wanted = orders.manifest(ranks, orders.per_rank * ranks)
         for remark in saved.check_resumable(wanted, folder):
@@ -191,7 +193,7 @@ def _orders(
         max_time=None if max_time == float("inf") else max_time,
         max_evals=config.get("run", "max_evals"),
         n_threads=min(_n_threads(config, ranks), config.get("islands", "per_rank")),
-        seed=int(blueprint.settings["seed"]),
+        seed=config.get("run", "seed"),
         fingerprint=fingerprint(blueprint, config.get("run", "seed")),
         n_saved=0 if saved is None else saved.islands,
     )

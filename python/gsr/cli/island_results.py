@@ -84,7 +84,7 @@ def conclude(
     plan.model._take(found, state.status, state.seconds, history, plan.problem, plan.held)
     data = plan.data
     n_islands = plan.orders.per_rank * ranks
-    seed = plan.orders.seed
+    seed = int(plan.blueprint.settings["seed"])
     more = {
         "ranks": ranks,
         "islands": n_islands,

@@ -15,9 +15,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gsr.cli.terminal import FAILED, OK, Parsers, complain, show
+from gsr.cli.terminal import FAILED, NOT_WRITTEN, OK, Parsers, complain, show
 from gsr.exceptions import GSRError
 from gsr.islands import launcher
+from gsr.islands.signals import harmless
 from gsr.islands.transport import Alone, Transport, guarded
 
 if TYPE_CHECKING:
@@ -97,14 +98,22 @@ def _fill(parser: argparse.ArgumentParser) -> None:
 
 
 def _command(arguments: argparse.Namespace) -> int:
-    if arguments.init is not None:
-        return _init(arguments.init)
     try:
+        if arguments.init is not None:
+            return _init(arguments.init)
         transport = connect()
-    except GSRError as error:
-        complain(str(error))
-        return FAILED
-    return guarded(lambda connected: _run(arguments, connected), transport)
+    except (GSRError, OSError) as error:
+        return _told(error)
+    with harmless():
+        return guarded(lambda connected: _run(arguments, connected), transport)
+
+
+def _told(error: GSRError | OSError) -> int:
+    """Tell what is wrong, and return the exit code."""
+    from gsr.files import WritingError
+
+    complain(str(error))
+    return NOT_WRITTEN if isinstance(error, WritingError) else FAILED
 
 
 def _init(path: str) -> int:
@@ -165,11 +174,12 @@ def _sail(plan: Plan | None, orders: dict[str, Any], transport: Transport) -> in
     if plan is not None:
         plan.problem.blueprint = blueprint
     voyage = Voyage(Orders(**orders), blueprint, transport, _teller(plan))
-    if plan is None:
+    with voyage.hears():  # to the end: nothing may break into the writing of results
+        if plan is not None:
+            return _lead(plan, voyage)
         voyage.sail()
         voyage.watcher.close()
         return OK
-    return _lead(plan, voyage)
 
 
 def _teller(plan: Plan | None) -> Callable[[str], None]:
@@ -204,11 +214,7 @@ def _planned(
         island_plan.prepare(plan)
         return plan, asdict(plan.orders)
     except (GSRError, OSError) as error:
-        from gsr.cli.terminal import NOT_WRITTEN
-        from gsr.files import WritingError
-
-        complain(str(error))
-        return None, {EXIT: NOT_WRITTEN if isinstance(error, WritingError) else FAILED}
+        return None, {EXIT: _told(error)}
 
 
 def _already(plan: Plan) -> int:

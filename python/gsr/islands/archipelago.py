@@ -307,7 +307,7 @@ class Archipelago:
         return True
 
     def _goal(self, resident: Resident) -> float:
-        goal = (resident.epoch + 1) * self.migration.interval
+        goal = float(resident.island.work) + self.migration.interval
         if self.limits.max_evals is None:
             return goal
         # An individual is at least its work: near the limit epochs become short.

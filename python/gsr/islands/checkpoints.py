@@ -12,6 +12,7 @@ import json
 import os
 import re
 import secrets
+import shutil
 import struct
 from collections.abc import Mapping
 from contextlib import suppress
@@ -123,6 +124,10 @@ class Checkpoints:
     def island_folder(self, island: int) -> Path:
         """Return where the checkpoints of an island are."""
         return self.folder / f"island-{island:05d}"
+
+    def forget(self, island: int) -> None:
+        """Remove the checkpoints of an island, as well as that goes."""
+        shutil.rmtree(self.island_folder(island), ignore_errors=True)
 
     def set_aside(self) -> Path | None:
         """Give the folder another name, so that a run can begin anew; return it.

@@ -42,8 +42,10 @@ class Resident:
     ----------
     snapshot : bytes
         The island after its last turn, of the epoch `snapshot_epoch`.
+    about : dict
+        Epoch, evaluations, generation and best error of the snapshot.
     status, generation, evaluations, rmse, front
-        Likewise.
+        Of the island; newer than the snapshot for a moment.
     """
 
     number: int
@@ -51,6 +53,7 @@ class Resident:
     epoch: int = 0
     snapshot: bytes = field(default=b"", repr=False)
     snapshot_epoch: int = 0
+    about: dict[str, Any] = field(default_factory=dict, repr=False)
     status: str = "running"
     generation: int = -1
     evaluations: int = 0
@@ -82,6 +85,12 @@ class Resident:
         self.snapshot = self.island.save()
         self.snapshot_epoch = self.epoch
         self._note()
+        self.about = {
+            "epoch": self.epoch,
+            "evaluations": self.evaluations,
+            "generation": self.generation,
+            "rmse": self.rmse,
+        }
 
     def _note(self) -> None:
         self.status = self.island.status

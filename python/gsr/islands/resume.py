@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -81,17 +82,18 @@ def resume(
         The same on all ranks.
     """
     n_islands = len(residents) * transport.size
-    found = _common(residents, checkpoints, transport, tell) if deterministic else None
+    old = [each.number for each in residents if each.number < n_saved]
+    found = _common(old, checkpoints, transport, tell) if deterministic else None
     if found is None:
-        found = {each.number: checkpoints.latest(each.number) for each in residents}
-    used = [_load(each, found[each.number], tell) for each in residents]
+        found = {number: checkpoints.latest(number) for number in old}
+    used = [_load(each, found.get(each.number), tell) for each in residents]
     used += [
         _absorb(each, checkpoints.latest(number), tell)
         for each in residents
         for number in range(each.number + n_islands, n_saved, n_islands)
     ]
     for note in checkpoints.notes:
-        tell(note)
+        tell(f"WARNING: {note}")
     kept = [each for each in used if each is not None]
     maxima = [
         max((float(each.about.get("seconds", 0.0)) for each in kept), default=0.0),
@@ -107,11 +109,12 @@ def resume(
 
 
 def _common(
-    residents: Sequence[Resident], checkpoints: Checkpoints, transport: Transport, tell: Tell
+    numbers: Sequence[int], checkpoints: Checkpoints, transport: Transport, tell: Tell
 ) -> dict[int, Checkpoint | None] | None:
     """Return the newest checkpoints that all islands have; None if there are none."""
-    latest = {each.number: checkpoints.latest(each.number) for each in residents}
-    oldest = min(each.sequence if each is not None else 0 for each in latest.values())
+    latest = {number: checkpoints.latest(number) for number in numbers}
+    sequences = [each.sequence if each is not None else 0 for each in latest.values()]
+    oldest = min(sequences, default=math.inf)
     (nearest, newest), _ = agreed(transport, [-float(oldest), _newest(latest)])
     if newest == 0.0:
         return latest  # there are none at all
@@ -129,7 +132,7 @@ def _common(
 
 
 def _newest(latest: dict[int, Checkpoint | None]) -> float:
-    return max(float(each.sequence) if each is not None else 0.0 for each in latest.values())
+    return max((float(each.sequence) for each in latest.values() if each is not None), default=0.0)
 
 
 def _load(resident: Resident, found: Checkpoint | None, tell: Tell) -> Checkpoint | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -40,10 +40,23 @@ def heard(wishes: Wishes, tell: Callable[[str], object]) -> Iterator[None]:
                 wishes.stop("terminated")
         tell(name)
 
-    names = [name for name in (*SAVE, "SIGTERM", "SIGINT") if hasattr(signal, name)]
-    before = {name: signal.signal(getattr(signal, name), on_signal) for name in names}
+    with _handled((*SAVE, "SIGTERM", "SIGINT"), on_signal):
+        yield
+
+
+@contextmanager
+def harmless() -> Iterator[None]:
+    """Keep a wish for a checkpoint from ending the program while there is no search to save."""
+    with _handled(SAVE, signal.SIG_IGN):
+        yield
+
+
+@contextmanager
+def _handled(names: Sequence[str], handler: Any) -> Iterator[None]:
+    known = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = [(each, signal.signal(each, handler)) for each in known]
     try:
         yield
     finally:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)
+        for each, earlier in before:
+            signal.signal(each, earlier)

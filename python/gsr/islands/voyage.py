@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,15 @@ from gsr.exceptions import GSRError
 from gsr.islands.archipelago import Archipelago, Limits, State, make_residents
 from gsr.islands.checkpoints import Checkpoints, Manifest
 from gsr.islands.migration import make_migration
-from gsr.islands.resume import Before, resume
+from gsr.islands.resume import Before, agreed, resume
 from gsr.islands.signals import heard
 from gsr.islands.transport import Transport
 from gsr.islands.watch import RunWatcher
 
 Tell = Callable[[str], None]
+#: Checkpoints of an island that are kept at least. In lock-step an island can be two ahead of
+#: another on disk, and all must have one of the same moment.
+LEAST_KEPT = {"throughput": 1, "deterministic": 3}
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,8 @@ class Orders:
     @property
     def checkpoints(self) -> Checkpoints:
         """Where they are."""
-        return Checkpoints(Path(self.folder) / "checkpoints", self.checkpoint["keep"])
+        keep = max(self.checkpoint["keep"], LEAST_KEPT[self.islands["mode"]])
+        return Checkpoints(Path(self.folder) / "checkpoints", keep)
 
     def manifest(self, ranks: int, islands: int) -> Manifest:
         """Return what the checkpoints have in common."""
@@ -114,7 +119,7 @@ class Voyage:
         self._tell = tell
         self.n_islands = orders.per_rank * transport.size
         self.checkpoints = orders.checkpoints
-        residents = make_residents(
+        self._residents = residents = make_residents(
             lambda k: blueprint.island(k, self.n_islands), transport.rank, orders.per_rank
         )
         deterministic = orders.islands["mode"] == "deterministic"
@@ -152,38 +157,52 @@ class Voyage:
         """The first island of this rank; on rank 0 it has the laws of all in the end."""
         return self.archipelago.residents[0].island
 
+    def hears(self) -> AbstractContextManager[None]:
+        """Return a context in which signals are wishes of this rank."""
+        events = self.watcher.metrics
+        return heard(self.archipelago.wishes, lambda name: events.event("signal", signal=name))
+
     def sail(self) -> State:
         """Search to the end, and keep everything."""
         self.transport.wait()
         archipelago, watcher = self.archipelago, self.watcher
-        with heard(archipelago.wishes, lambda name: watcher.metrics.event("signal", signal=name)):
-            state = archipelago.run()
-            deterministic = archipelago.deterministic
-            sequence = archipelago.residents[0].snapshot_epoch if deterministic else None
-            watcher.save(archipelago.residents, sequence)
-            watcher.metrics.event("stop", reason=state.status)
-            if watcher.flush():
-                self._forget_surplus()
-            archipelago.merge_laws()
+        state = archipelago.run()
+        sequence = None
+        if archipelago.deterministic:
+            sequence = archipelago.residents[0].snapshot_epoch
+        watcher.save(archipelago.residents, sequence)
+        watcher.metrics.event("stop", reason=state.status)
+        self._forget_surplus(watcher.flush())
+        archipelago.merge_laws()
         return state
 
     def _begin_files(self) -> None:
         """Say whose the checkpoints are, before there are any."""
+        for each in self._residents:
+            if each.number >= self.orders.n_saved:
+                self.checkpoints.forget(each.number)  # of one that was absorbed long ago
+        self.transport.wait()
         if self.transport.rank == 0:
-            islands = max(self.orders.n_saved, self.n_islands)
-            manifest = self.orders.manifest(self.transport.size, islands)
             try:
-                self.checkpoints.write_manifest(manifest)
+                self._write_manifest(max(self.orders.n_saved, self.n_islands))
             except OSError as error:
                 raise GSRError(f"the checkpoints cannot be written: {error}") from error
         self.transport.wait()
 
-    def _forget_surplus(self) -> None:
-        """Remove the checkpoints of islands that were absorbed, now that others have theirs."""
-        if self.orders.n_saved <= self.n_islands:
+    def _write_manifest(self, islands: int) -> None:
+        self.checkpoints.write_manifest(self.orders.manifest(self.transport.size, islands))
+
+    def _forget_surplus(self, written: bool) -> None:
+        """Remove the checkpoints of islands that were absorbed, once others have theirs."""
+        surplus = range(self.n_islands, self.orders.n_saved)
+        if not surplus:
             return
-        self.transport.wait()
+        (missing,), _ = agreed(self.transport, [float(not written)])
+        if missing:
+            return
         if self.transport.rank == 0:
-            self.checkpoints.write_manifest(
-                self.orders.manifest(self.transport.size, self.n_islands)
-            )
+            with suppress(OSError):  # what is too much is absorbed again next time
+                self._write_manifest(self.n_islands)
+        self.transport.wait()
+        for number in surplus[self.transport.rank :: self.transport.size]:
+            self.checkpoints.forget(number)

@@ -91,13 +91,7 @@ class RunWatcher(Watcher):
         self._saved_at = time.monotonic()
         seconds = self.archipelago.seconds if self.archipelago is not None else 0.0
         for each in residents:
-            about = {
-                "epoch": each.snapshot_epoch,
-                "evaluations": each.evaluations,
-                "generation": each.generation,
-                "rmse": each.rmse,
-                "seconds": seconds,
-            }
+            about = {**each.about, "seconds": seconds}
             self._writer.submit(each.number, self._sequence, each.snapshot, about)
         self._saved = time.time()
         self.metrics.event("checkpoint", sequence=self._sequence)

@@ -29,10 +29,10 @@ def break_island():
     """Let a rank fail in the thread of its island."""
     turn = Resident.turn
 
-    def broken(self, migration, goal):
+    def broken(self, *how):
         if self.number == CHOSEN and self.epoch > 0:
             raise ZeroDivisionError("broken island")
-        return turn(self, migration, goal)
+        return turn(self, *how)
 
     Resident.turn = broken
 
@@ -41,10 +41,10 @@ def end_in_the_middle():
     """Let a rank be told to end, in its fifth epoch."""
     turn = Resident.turn
 
-    def told(self, migration, goal):
+    def told(self, *how):
         if self.number == CHOSEN and self.epoch == 4:
             os.kill(os.getpid(), signal.SIGTERM)
-        return turn(self, migration, goal)
+        return turn(self, *how)
 
     Resident.turn = told
 

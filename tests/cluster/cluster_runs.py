@@ -1,6 +1,11 @@
-"""What a run has left in its folder."""
+"""Where the scripts and programs of a run are, and what it has left in its folder."""
 
 import json
+import sys
+from pathlib import Path
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "cluster"
+PROGRAMS = Path(sys.executable).parent
 
 
 def result(run):

@@ -1,0 +1,138 @@
+// Neighbours of the laws found so far: a term is added, exchanged, or multiplied by a candidate of
+// the pool, or one of its factors is exchanged. Products of many functions are too many to be
+// listed, but parts of the right one explain something by themselves, and from there it is one
+// step.
+#include <algorithm>
+#include <cmath>
+
+#include "gsr/guide.hpp"
+#include "gsr/interrupt.hpp"
+#include "guide_limits.hpp"
+
+namespace gsr {
+namespace {
+
+using composition::Tree;
+using namespace limits;
+
+constexpr std::size_t kMostTerms = 6;  // of a law that is extended
+constexpr std::size_t kLawsAtOnce = 6;
+constexpr int kRounds = 4;
+constexpr std::size_t kMultipliers = 1500, kExchanged = 6000;
+constexpr std::size_t kReplaced = 3, kAdded = 1;  // proposals for each base
+constexpr std::size_t kMostExtended = 20000;
+
+std::uint64_t print_of(const Law& law, int level) {
+  Writer writer;
+  writer.number(level);
+  writer.bases(law.psi);
+  std::vector<Basis> terms = law.phi;
+  std::sort(terms.begin(), terms.end());
+  writer.bases(terms);
+  return fingerprint(writer.bytes());
+}
+
+std::vector<Tree> without(const std::vector<Tree>& factors, std::size_t k) {
+  std::vector<Tree> out = factors;
+  out.erase(out.begin() + static_cast<std::ptrdiff_t>(k));
+  return out;
+}
+
+}  // namespace
+
+// What is found may have better neighbours still.
+double Guide::scan_neighbours() {
+  double size = 1.0;
+  if (candidates_ == nullptr || settings_.n_psi < 1) return size;
+  if (extended_.size() > kMostExtended) extended_.clear();
+  for (int round = 0; round < kRounds; ++round) {
+    const std::vector<Law> laws = laws_to_extend();
+    if (laws.empty()) break;
+    for (const Law& law : laws) {
+      size += extend(law);
+      extended_.insert(print_of(law, level_));
+    }
+  }
+  return size;
+}
+
+// Laws of few terms that are new, those of the front first.
+std::vector<Law> Guide::laws_to_extend() {
+  std::vector<Law> out;
+  if (archive_->best_exact() != nullptr) return out;
+  for (const std::vector<Law>* list : {&archive_->front(), &archive_->runners_up()})
+    for (const Law& law : *list) {
+      if (out.size() == kLawsAtOnce) return out;
+      if (law.psi.size() == 1 && law.phi.size() <= kMostTerms + 1 &&
+          extended_.count(print_of(law, level_)) == 0)
+        out.push_back(law);
+    }
+  return out;
+}
+
+double Guide::extend(const Law& law) {
+  double size = extend_term(law, 0, {}, false);
+  for (std::size_t k = 0; k < law.phi.size(); ++k) {
+    if (is_constant(law.phi[k], problem_.table)) continue;
+    const Trees factors = composition::factors(law.phi[k]);
+    size += extend_term(law, k, {}, true);
+    size += extend_term(law, k, factors, true);
+    size += extend_term(law, k, factors, false);
+    for (std::size_t f = 0; factors.size() > 1 && f < factors.size(); ++f)
+      size += extend_term(law, k, without(factors, f), true);
+  }
+  return size;
+}
+
+// base times candidates, beside the other terms, and beside the term itself unless `instead`; of an
+// empty base that is the candidates themselves.
+double Guide::extend_term(const Law& law, std::size_t term, const Trees& base, bool instead) {
+  stop_if_asked();
+  std::vector<Basis> others;
+  for (std::size_t k = 0; k < law.phi.size(); ++k)
+    if (!is_constant(law.phi[k], problem_.table) && !(instead && k == term))
+      others.push_back(law.phi[k]);
+  const Buffer psi = values_of(law.psi[0], y_, problem_.target_table);
+  Buffer factor(psi.size(), 1.0);
+  if (!base.empty()) {
+    std::vector<Basis> whole;
+    if (!add_basis(base, whole)) return 1.0;
+    factor = values_of(whole[0], x_, problem_.table);
+  }
+  if (factor.empty() || psi.empty()) return 1.0;
+  Columns free(x_.n_rows(), 1 + static_cast<Index>(others.size()));
+  std::fill_n(free[0], x_.n_rows(), 1.0);
+  for (std::size_t k = 0; k < others.size(); ++k) {
+    const Buffer values = values_of(others[k], x_, problem_.table);
+    if (values.empty()) return 1.0;
+    std::copy(values.begin(), values.end(), free[static_cast<Index>(k) + 1]);
+  }
+  const std::vector<Candidate>& terms = candidates_->terms();
+  const std::size_t most = base.empty() ? kExchanged : kMultipliers;
+  const std::vector<Candidate> list(
+      terms.begin(), terms.begin() + static_cast<std::ptrdiff_t>(std::min(terms.size(), most)));
+  ols::Pool pool(weighed(candidates_->values(list), factor), free);
+  Buffer target;
+  if (pool.size() == 0 || pool.prepare(psi.data(), target) == 0.0) return 1.0;
+  for (const ols::Choice& choice : pool.singles(target, instead ? kReplaced : kAdded)) {
+    Trees product = base;
+    for (Tree& tree : candidates_->factors(list[static_cast<std::size_t>(choice.columns[0])]))
+      product.push_back(std::move(tree));
+    std::vector<Basis> bases = others;
+    if (add_basis(product, bases)) propose({law.psi[0]}, bases);
+  }
+  return size_of(static_cast<double>(pool.size() * x_.n_rows()) *
+                 (10.0 + 4.0 * static_cast<double>(free.n_columns()))) +
+         static_cast<double>(instead ? kReplaced : kAdded);
+}
+
+// The pools of the last stage, for neighbours of laws that come up after it.
+void Guide::prepare_last() {
+  stage_ = kStages.size() - 1;
+  plan_stage();
+  work_.front().run();
+  work_.clear();
+  stage_ = kStages.size();
+}
+
+}  // namespace gsr

@@ -1,0 +1,477 @@
+"""The command `gsr islands` in one process: plans, results, resumption, signals, troubles."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import island_problems
+import numpy as np
+import pytest
+
+from gsr import cli, load
+from gsr.cli import island_plan, island_results
+from gsr.cli.islands import main
+from gsr.islands.checkpoints import Checkpoints
+
+CONFIG = """\
+[data]
+path = "exact.csv"
+target = "y"
+[islands]
+per_rank = 2
+interval = 200
+[run]
+seed = 1
+max_time = 30
+"""
+#: A search that ends when it has tried enough.
+SHORT = ("data.path=noisy.csv", "run.max_evals=1500")
+FURTHER = 1000
+#: A search that a signal ends.
+ENDLESS = ("data.path=noisy.csv", "run.max_time=inf", "checkpoint.interval=inf")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder, the working directory, with a configuration and two tables."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("exact", "noisy"):
+        X, y = getattr(island_problems, name)()
+        header = {"header": "a,b,y", "comments": ""}
+        np.savetxt(tmp_path / f"{name}.csv", np.c_[X, y], "%.17g", ",", **header)
+    (tmp_path / "config.toml").write_text(CONFIG)
+    return tmp_path
+
+
+@pytest.fixture
+def command(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    """Return a function that runs the command with settings, and returns what it prints."""
+
+    def run(*settings: str, code: int = 0, more: tuple[str, ...] = ()) -> Any:
+        capsys.readouterr()
+        found = main(["config.toml", *(f"--set={each}" for each in settings), *more])
+        told = capsys.readouterr()
+        assert found == code, told.err
+        return told
+
+    return run
+
+
+def result(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "run" / "result.json").read_text())
+    return found
+
+
+def further(folder: Path) -> str:
+    """Return the setting with which the run in a folder goes on for a little."""
+    return f"run.max_evals={result(folder)['evaluations'] + FURTHER}"
+
+
+def checkpoints(folder: Path) -> Checkpoints:
+    return Checkpoints(folder / "run" / "checkpoints")
+
+
+def best_saved(folder: Path) -> float:
+    found = [checkpoints(folder).latest(number) for number in range(2)]
+    return min(float(each.about["rmse"]) for each in found if each is not None)
+
+
+# ---- before anything starts --------------------------------------------------------------------
+
+
+def test_the_example_is_a_configuration(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--init"]) == 0
+    text = capsys.readouterr().out
+    for section in ("data", "library", "search", "islands", "checkpoint", "run", "log"):
+        assert re.search(rf"^#? ?\[{section}\]", text, re.M), section
+    assert main(["--init", "new.toml"]) == 0
+    assert (folder / "new.toml").read_text().strip() == text.strip()
+    asked = ["--set=data.path=exact.csv", "--set=data.target=y", "--dry-run"]
+    assert main(["new.toml", *asked]) == 0, capsys.readouterr().err
+
+
+def test_an_example_replaces_no_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--init", "config.toml"]) == 2
+    assert "config.toml is there already" in capsys.readouterr().err
+    assert (folder / "config.toml").read_text() == CONFIG
+    assert main(["--init", "nowhere/config.toml"]) == 3
+    assert "cannot write nowhere/config.toml" in capsys.readouterr().err
+
+
+def test_a_dry_run_tells_and_writes_nothing(command: Any, folder: Path) -> None:
+    before = sorted(folder.iterdir())
+    told = command("islands.topology=ring", more=("--dry-run",)).out
+    assert re.search(r"^data .*exact\.csv: 30 rows$", told, re.M)
+    assert re.search(r"^law +g\(y\) = f\(a, b\)$", told, re.M)
+    assert re.search(r"^islands +2 on 1 rank, ", told, re.M)
+    assert re.search(r"^migration +ring, p2p, 3 best every 200 ", told, re.M)
+    assert re.search(r"^seed +1$", told, re.M)
+    assert told.rstrip().endswith("the run begins anew")
+    assert sorted(folder.iterdir()) == before
+
+
+def test_all_mistakes_are_told_at_once_with_their_lines(command: Any, folder: Path) -> None:
+    text = CONFIG.replace("per_rank = 2", "per_rank = 0\ntopology = 'rign'\nfoo = 1")
+    (folder / "config.toml").write_text(text.replace('target = "y"\n', ""))
+    told = command("checkpoint.interval=never", "islands.mode=fast", code=2).err
+    assert "line 4: islands.per_rank must be a whole number from 1 to 1024, got 0" in told
+    assert re.search(r"line 5: islands.topology must be 'ring' or .* did you mean 'ring'\?", told)
+    assert "line 6: [islands] has no key 'foo'" in told
+    assert "checkpoint.interval must be a number of at least 0.1" in told
+    assert "islands.mode must be 'throughput' or 'deterministic', got 'fast'" in told
+    assert "data.target is missing" in told
+    assert "6 mistakes" in told
+    assert not (folder / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "settings, word",
+    [
+        (("data.path=none.csv",), "none.csv"),
+        (("data.target=z",), "no column 'z'"),
+        (('data.target=["a", "y"]',), "data.target must be one column here"),
+        (("islands.topology=edges",), "edges"),
+        (("islands.topology=edges", "islands.edges=[[0, 7]]"), "the edge [0, 7] leaves"),
+        (('islands.variants=[{n_psi = "many"}]',), "n_psi"),
+        (("islands.variants=[{n_survivors = 1000000}]",), "n_survivors"),
+        (('islands.variants=[{forbid = {q = ["sin"]}}]',), "'q'"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused(
+    command: Any, folder: Path, settings: tuple[str, ...], word: str
+) -> None:
+    told = command(*settings, code=2)
+    assert word in told.err
+    assert "Traceback" not in told.err
+    assert told.out == ""
+    assert not (folder / "run").exists()
+
+
+def test_a_configuration_must_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert "name a configuration" in capsys.readouterr().err
+
+
+# ---- results -----------------------------------------------------------------------------------
+
+
+def test_an_exact_law_ends_the_run(command: Any, folder: Path) -> None:
+    told = command()
+    assert told.out.startswith("y = 2 a b\n")
+    found = result(folder)
+    assert (found["status"], found["equation"]) == ("exact", "y = 2 a b")
+    assert (found["ranks"], found["islands"], found["mode"]) == (1, 2, "throughput")
+    assert len(set(found["seeds"])) == 2
+    assert found["seed"] == 1
+    assert found["front"][found["best_index"]]["equation"] == "y = 2 a b"
+    assert found["evaluations"] > 0
+    assert found["settings"]["islands"] == {"per_rank": 2, "interval": 200}
+    assert {"gsr", "numpy"} <= set(found["versions"])
+    assert found["migration_of_rank_0"]["dropped"] == 0
+    assert len(found["data"]["sha256"]) == 64
+    assert "y = 2 a b" in (folder / "run" / "equations.csv").read_text()
+    model = load(folder / "run" / "model.json")
+    assert model.equation_.predict(np.array([[2.0, 3.0]])) == pytest.approx([12.0])
+    status = json.loads((folder / "run" / "status.json").read_text())
+    assert (status["state"], status["reason"], status["law"]) == ("finished", "exact", "y = 2 a b")
+
+
+def test_gsr_islands_is_the_same_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["islands", "config.toml"]) == 0
+    assert capsys.readouterr().out.startswith("y = 2 a b\n")
+
+
+def test_a_constant_is_no_law(command: Any, folder: Path) -> None:
+    draw = np.random.default_rng(0)
+    header = {"header": "a,y", "comments": ""}
+    np.savetxt(folder / "exact.csv", draw.normal(size=(300, 2)), "%.17g", ",", **header)
+    told = command("run.max_evals=300", code=1)
+    assert "no law better than a constant was found" in told.err
+    assert result(folder)["uses_features"] is False
+
+
+def test_levels_of_the_log(command: Any) -> None:
+    assert "2 islands on 1 rank" in command().err
+    assert command("run.output=other", "log.level=error").err == ""
+
+
+# ---- going on ----------------------------------------------------------------------------------
+
+
+def test_a_finished_run_is_left_alone(command: Any, folder: Path) -> None:
+    command()
+    before = {path: path.read_bytes() for path in (folder / "run").rglob("*") if path.is_file()}
+    told = command()
+    assert told.out == "y = 2 a b\n"
+    assert "is finished (exact)" in told.err
+    after = {path: path.read_bytes() for path in (folder / "run").rglob("*") if path.is_file()}
+    assert after == before
+
+
+@pytest.mark.parametrize("mode", ["throughput", "deterministic"])
+def test_a_larger_limit_lets_a_run_go_on(command: Any, folder: Path, mode: str) -> None:
+    more = (*SHORT, f"islands.mode={mode}")
+    command(*more)
+    first = result(folder)
+    assert first["status"] == "max_evals"
+    assert "is finished (max_evals)" in command(*more).err
+    told = command(*more, further(folder)).err
+    assert "going on from the checkpoints of 2 islands" in told
+    second = result(folder)
+    assert second["evaluations"] >= first["evaluations"] + FURTHER
+    assert second["seconds"] > first["seconds"]
+    assert min(each["rmse"] for each in second["front"]) <= (
+        min(each["rmse"] for each in first["front"]) * (1 + 1e-6)
+    )
+
+
+@pytest.mark.parametrize("mode", ["throughput", "deterministic"])
+def test_time_that_is_used_up_is_used_up(command: Any, folder: Path, mode: str) -> None:
+    more = ("data.path=noisy.csv", "run.max_time=0.3", f"islands.mode={mode}")
+    command(*more)
+    assert result(folder)["status"] == "max_time"
+    assert "is finished (max_time)" in command(*more).err
+
+
+def test_lock_step_that_is_cut_ends_with_the_same_laws(command: Any, folder: Path) -> None:
+    mode = "islands.mode=deterministic"
+    command(*SHORT, mode, "run.max_evals=5000", "run.output=whole")
+    whole = json.loads((folder / "whole" / "result.json").read_text())
+    # A limit of evaluations shortens the epochs before it, so that time has to cut the run.
+    command("data.path=noisy.csv", mode, "checkpoint.interval=0.1", "run.max_time=0.05")
+    assert result(folder)["evaluations"] < 5000
+    command(*SHORT, mode, "run.max_evals=5000")
+    cut = result(folder)
+    assert (cut["front"], cut["evaluations"]) == (whole["front"], whole["evaluations"])
+
+
+def test_another_problem_in_the_folder_is_refused(command: Any, folder: Path) -> None:
+    command(*SHORT)
+    told = command(*SHORT, "search.max_terms=2", code=2).err
+    assert "are of another problem" in told
+    assert "checkpoint.resume to false" in told
+    assert result(folder)["status"] == "max_evals"
+
+
+def test_a_run_can_begin_anew(command: Any, folder: Path) -> None:
+    command(*SHORT)
+    anew = ("checkpoint.resume=false", "search.max_terms=2")
+    assert "use --overwrite" in command(*SHORT, *anew, code=2).err
+    told = command(*SHORT, *anew, "run.overwrite=true").err
+    assert "going on" not in told
+    assert result(folder)["settings"]["search"]["max_terms"] == 2
+    (aside,) = (folder / "run").glob("checkpoints.old-*")
+    assert (aside / "manifest.json").exists()
+
+
+def test_a_run_keeps_the_seed_that_was_drawn(command: Any, folder: Path) -> None:
+    (folder / "config.toml").write_text(CONFIG.replace("seed = 1\n", ""))
+    command(*SHORT)
+    seed = result(folder)["seed"]
+    assert "going on" in command(*SHORT, further(folder)).err
+    assert result(folder)["seed"] == seed
+
+
+def test_fewer_islands_keep_the_best(command: Any, folder: Path) -> None:
+    command(*SHORT, "islands.per_rank=4")
+    best = min(each["rmse"] for each in result(folder)["front"])
+    told = command(*SHORT, "islands.per_rank=2", further(folder)).err
+    assert "going on from the checkpoints of 4 islands" in told
+    assert best_saved(folder) <= best * (1 + 1e-6)
+    manifest = checkpoints(folder).read_manifest()
+    assert manifest is not None
+    assert manifest.islands == 2
+
+
+def test_a_damaged_checkpoint_is_told(command: Any, folder: Path) -> None:
+    command(*SHORT)
+    saved = checkpoints(folder)
+    (sequence,) = saved.sequences(1)
+    path = saved.island_folder(1) / f"{sequence:012d}.gsr"
+    path.write_bytes(path.read_bytes()[:-1])
+    told = command(*SHORT, further(folder)).err
+    assert "is not used: it is cut off" in told
+    assert "going on from the checkpoints of 1 islands" in told
+
+
+# ---- signals -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def start(folder: Path) -> Iterator[Callable[..., Any]]:
+    """Return a function that starts the command in a process of its own."""
+    started = []
+
+    def begin(*settings: str) -> Any:
+        asked = [f"--set={each}" for each in settings]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "gsr.islands", "config.toml", *asked],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder,
+        )  # fmt: skip
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def until(process: Any, condition: Callable[[], Any]) -> Any:
+    """Return what the condition gives, as soon as that is true; the process must still run."""
+    ends = time.monotonic() + 60
+    while not (found := condition()):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < ends
+        time.sleep(0.02)
+    return found
+
+
+def searches(folder: Path) -> bool:
+    path = folder / "run" / "status.json"
+    return path.exists() and json.loads(path.read_text())["evaluations"] > 0
+
+
+def test_signals_save_stop_and_let_the_run_go_on(start: Any, command: Any, folder: Path) -> None:
+    saved = checkpoints(folder)
+    process = start(*ENDLESS)
+    until(process, lambda: searches(folder))
+    assert saved.sequences(0) == []
+    process.send_signal(signal.SIGUSR1)
+    until(process, lambda: saved.sequences(0) and saved.sequences(1))
+    first = saved.sequences(0)[-1]
+
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 143, err
+    assert saved.sequences(0)[-1] > first
+    found = result(folder)
+    assert found["status"] == "terminated"
+    assert out.startswith(f"{found['equation']}\n")
+    assert json.loads((folder / "run" / "status.json").read_text())["state"] == "stopped"
+    lines = (folder / "run" / "metrics" / "rank-00000.jsonl").read_text().splitlines()
+    heard = [line["signal"] for line in map(json.loads, lines) if line.get("event") == "signal"]
+    assert heard == ["SIGUSR1", "SIGTERM"]
+
+    best = best_saved(folder)
+    told = command(*ENDLESS, further(folder)).err
+    assert "going on from the checkpoints of 2 islands" in told
+    assert best_saved(folder) <= best * (1 + 1e-6)
+
+
+def test_a_wish_to_save_before_and_after_the_search_is_harmless(
+    command: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch system may send it at any time; by default it would end the program."""
+
+    def with_signal(function: Callable[..., Any]) -> Callable[..., Any]:
+        def send_and_go_on(*arguments: Any, **options: Any) -> Any:
+            os.kill(os.getpid(), signal.SIGUSR1)
+            return function(*arguments, **options)
+
+        return send_and_go_on
+
+    monkeypatch.setattr(island_plan, "make_plan", with_signal(island_plan.make_plan))
+    monkeypatch.setattr(island_results, "write", with_signal(island_results.write))
+    heard: list[int] = []
+    before = signal.signal(signal.SIGUSR1, lambda number, _: heard.append(number))
+    try:
+        command()
+        os.kill(os.getpid(), signal.SIGUSR1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert heard == [signal.SIGUSR1]  # the last one: the command has given the signal back
+
+
+@pytest.mark.parametrize("mode", ["throughput", "deterministic"])
+def test_ctrl_c_stops_with_a_result(start: Any, folder: Path, mode: str) -> None:
+    process = start(*ENDLESS, f"islands.mode={mode}")
+    until(process, lambda: searches(folder))
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    found = result(folder)
+    assert found["status"] == "interrupted"
+    assert out.startswith(f"{found['equation']}\n")
+    assert checkpoints(folder).sequences(0)
+
+
+# ---- a disk that does not take it --------------------------------------------------------------
+
+
+@contextmanager
+def paused(process: Any) -> Iterator[None]:
+    process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+    yield
+    process.send_signal(signal.SIGCONT)
+
+
+def test_checkpoints_that_cannot_be_written_do_not_end_a_search(start: Any, folder: Path) -> None:
+    process = start(*ENDLESS, "checkpoint.interval=0.1")
+    saved, run = checkpoints(folder), folder / "run"
+    until(process, lambda: saved.sequences(0))
+
+    with paused(process):
+        os.rename(run / "checkpoints", run / "elsewhere")
+        (run / "checkpoints").write_text("in the way")
+    until(process, lambda: "cannot be written" in (run / "status.json").read_text())
+    with paused(process):
+        os.remove(run / "checkpoints")
+        os.rename(run / "elsewhere", run / "checkpoints")
+    until(process, lambda: "can be written again" in (run / "status.json").read_text())
+    last = saved.sequences(0)[-1]
+    until(process, lambda: saved.sequences(0)[-1] > last)
+
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 143
+    # Each kind of failure is told once: a file that was being written fails in its own way.
+    assert 1 <= err.count("checkpoints cannot be written") <= 2
+    assert err.count("checkpoints can be written again") == 1
+
+
+def test_results_that_cannot_be_written_are_kept_elsewhere(
+    command: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gsr.runs import run_folder
+
+    monkeypatch.setattr(island_results, "PAUSE", 0.0)
+    kept = folder / "temporary"
+    kept.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(kept))
+    write = run_folder.write
+
+    def refuse(path: Any, outcome: Any) -> Path:
+        if kept not in Path(path).parents:
+            from gsr.files import WritingError
+
+            raise WritingError("cannot write run: no space left")
+        return write(path, outcome)
+
+    monkeypatch.setattr(run_folder, "write", refuse)
+    told = command(code=3)
+    assert told.out.startswith("y = 2 a b\n")
+    assert told.err.count("no space left") == island_results.TRIES
+    (rescued,) = kept.glob("gsr-run-*")
+    assert f"the run is kept in {rescued}" in told.err
+    assert json.loads((rescued / "result.json").read_text())["equation"] == "y = 2 a b"
+
+
+def test_a_run_folder_that_cannot_be_made_is_told_at_once(command: Any, folder: Path) -> None:
+    (folder / "run").write_text("a file")
+    assert "the run folder run is a file" in command(code=2).err.replace(f"{folder}/", "")
+    told = command("run.output=config.toml/run", code=3)
+    assert "cannot write" in told.err
+    assert told.out == ""

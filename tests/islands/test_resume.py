@@ -1,0 +1,257 @@
+"""Going on from checkpoints: on more or fewer islands, and past damage."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import island_problems
+import pytest
+from wires import Wired, on_ranks
+
+from gsr.blueprint import Blueprint
+from gsr.islands.archipelago import make_residents
+from gsr.islands.checkpoints import Checkpoints
+from gsr.islands.resident import Resident
+from gsr.islands.resume import Before, resume
+from gsr.islands.transport import Alone, Transport
+from gsr.islands.voyage import Orders
+
+
+@cache
+def posed() -> Blueprint:
+    return island_problems.blueprint(*island_problems.noisy())
+
+
+@cache
+def evolved(number: int, work: float) -> Any:
+    island = posed().island(number, 5)
+    island.run(inf, work)
+    return island
+
+
+def write(
+    checkpoints: Checkpoints, number: int, sequence: int, work: float = 300, seconds: float = 0
+) -> Any:
+    """Write a checkpoint of an island that has done so much work, and return it."""
+    island = evolved(number, work)
+    checkpoints.write(number, sequence, island.save(), {"epoch": sequence, "seconds": seconds})
+    return island
+
+
+def gone_on(
+    checkpoints: Checkpoints,
+    n_islands: int,
+    n_saved: int,
+    told: list[str] | None = None,
+    deterministic: bool = False,
+    transport: Transport | None = None,
+) -> tuple[Before, list[Resident]]:
+    transport = transport or Alone()
+    residents = make_residents(
+        lambda k: posed().island(k, n_islands), transport.rank, n_islands // transport.size
+    )
+    tell = print if told is None else told.append
+    before = resume(
+        residents, checkpoints, n_saved, transport, deterministic=deterministic, tell=tell
+    )
+    return before, residents
+
+
+def damage(checkpoints: Checkpoints, number: int, sequence: int) -> None:
+    path = checkpoints.island_folder(number) / f"{sequence:012d}.gsr"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def errors(residents: list[Resident]) -> list[float]:
+    return [each.island.best_rmse for each in residents]
+
+
+@pytest.fixture
+def checkpoints(tmp_path: Path) -> Checkpoints:
+    return Checkpoints(tmp_path / "checkpoints")
+
+
+# ---- other numbers of islands ------------------------------------------------------------------
+
+
+def test_as_many_islands_are_what_they_were(checkpoints: Checkpoints) -> None:
+    saved = [write(checkpoints, k, 7 + k, seconds=5 + k) for k in range(3)]
+    before, residents = gone_on(checkpoints, 3, 3)
+    assert [each.rmse for each in residents] == [each.best_rmse for each in saved]
+    assert [each.epoch for each in residents] == [7, 8, 9]
+    assert before == Before(3, 7.0, 9, sum(each.evaluations for each in saved))
+
+
+def test_more_islands_begin_beside_those_that_go_on(checkpoints: Checkpoints) -> None:
+    saved = [write(checkpoints, k, 1) for k in range(2)]
+    before, residents = gone_on(checkpoints, 4, 2)
+    assert before.islands == 2
+    assert [each.evaluations for each in residents] == [*(i.evaluations for i in saved), 0, 0]
+    assert errors(residents)[:2] == [each.best_rmse for each in saved]
+    for each in residents:
+        each.island.run(inf, each.island.work + 100)
+
+
+@pytest.mark.parametrize("best", range(5))
+def test_of_fewer_islands_the_best_is_kept(checkpoints: Checkpoints, best: int) -> None:
+    saved = [write(checkpoints, k, 1, 3000 if k == best else 100) for k in range(5)]
+    bound = min(each.best_rmse for each in saved)
+    assert bound == saved[best].best_rmse
+    before, residents = gone_on(checkpoints, 2, 5)
+    assert before.islands == 5
+    assert errors(residents)[best % 2] == bound
+    for each in residents:
+        each.island.run(inf, each.island.work + 200)
+    assert min(errors(residents)) <= bound * (1 + 1e-6)
+
+
+def test_the_snapshot_after_merging_has_everything(checkpoints: Checkpoints) -> None:
+    """A run that is killed before its first checkpoint's time has lost nothing."""
+    for k in range(5):
+        write(checkpoints, k, 1, 1500 if k == 4 else 100)
+    _, residents = gone_on(checkpoints, 1, 5)
+    copy = posed().island()
+    copy.load(residents[0].snapshot)
+    assert copy.best_rmse == residents[0].rmse == evolved(4, 1500).best_rmse
+
+
+@pytest.mark.parametrize("n_islands", [2, 4, 6])
+def test_ranks_agree_on_what_was_before(checkpoints: Checkpoints, n_islands: int) -> None:
+    saved = [write(checkpoints, k, 3 + k, seconds=float(k)) for k in range(5)]
+
+    def program(rank: Wired) -> tuple[Before, list[Resident]]:
+        return gone_on(Checkpoints(checkpoints.folder), n_islands, 5, transport=rank)
+
+    (first, mine), (second, others) = on_ranks(2, program)
+    assert first == second
+    assert (first.islands, first.seconds, first.sequence) == (5, 4.0, 7)
+    bound = min(each.best_rmse for each in saved)
+    assert min(errors([*mine, *others])) <= bound * (1 + 1e-6)
+
+
+# ---- damage ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_the_one_before_a_damaged_file_is_used_with_a_word(
+    checkpoints: Checkpoints, deterministic: bool
+) -> None:
+    for sequence in (1, 2):
+        for number in range(2):
+            write(checkpoints, number, sequence, 100 * sequence)
+    damage(checkpoints, 1, 2)
+    told: list[str] = []
+    _, residents = gone_on(checkpoints, 2, 2, told, deterministic)
+    assert len(told) == 1
+    assert told[0].startswith("WARNING: ")  # other ranks than the first tell nothing else
+    assert "000000000002.gsr is not used: it is damaged" in told[0]
+    # In lock-step the other island goes back to the same moment.
+    assert [each.epoch for each in residents] == [1 if deterministic else 2, 1]
+    works = (100 if deterministic else 200, 100)
+    expected = [evolved(number, work).save() for number, work in enumerate(works)]
+    if deterministic:
+        copies = [posed().island(k, 2) for k in range(2)]
+        for copy, saved in zip(copies, expected, strict=True):
+            copy.load(saved)
+        assert [each.snapshot for each in residents] == [copy.save() for copy in copies]
+    assert errors(residents) == [evolved(k, work).best_rmse for k, work in enumerate(works)]
+
+
+def test_an_island_without_a_file_that_is_whole_begins_anew(checkpoints: Checkpoints) -> None:
+    for number in range(2):
+        write(checkpoints, number, 1)
+    damage(checkpoints, 1, 1)
+    told: list[str] = []
+    before, residents = gone_on(checkpoints, 2, 2, told)
+    assert before.islands == 1
+    assert residents[1].evaluations == 0
+    assert "is not used" in told[0]
+
+
+@pytest.mark.parametrize("n_islands", [1, 2])
+def test_a_whole_file_of_which_no_island_can_be_made_is_told(
+    checkpoints: Checkpoints, n_islands: int
+) -> None:
+    write(checkpoints, 0, 1)
+    checkpoints.write(1, 1, b"\x7f of another version")
+    told: list[str] = []
+    before, residents = gone_on(checkpoints, n_islands, 2, told)
+    assert before.islands == 1
+    assert residents[0].rmse == evolved(0, 300).best_rmse
+    word = "is lost" if n_islands == 1 else "begins anew"
+    assert [word in sentence for sentence in told] == [True]
+
+
+# ---- lock-step ---------------------------------------------------------------------------------
+
+
+def test_lock_step_goes_on_from_the_last_common_moment(checkpoints: Checkpoints) -> None:
+    for sequence in (1, 2, 3):
+        write(checkpoints, 0, sequence, 100 * sequence)
+    for sequence in (1, 2):
+        write(checkpoints, 1, sequence, 100 * sequence)
+    told: list[str] = []
+    before, residents = gone_on(checkpoints, 2, 2, told, deterministic=True)
+    assert told == []
+    assert [each.epoch for each in residents] == [2, 2]
+    assert errors(residents) == [evolved(k, 200).best_rmse for k in range(2)]
+    assert before.sequence == 2
+    write(checkpoints, 0, 3, 250)
+    assert checkpoints.sequences(0) == [1, 2, 3]
+
+
+def test_lock_step_across_ranks_goes_on_from_the_last_common_moment(
+    checkpoints: Checkpoints,
+) -> None:
+    for number, last in enumerate((4, 3, 5, 4)):
+        for sequence in range(last - 2, last + 1):
+            write(checkpoints, number, sequence, 100)
+
+    def program(rank: Wired) -> list[int]:
+        own = Checkpoints(checkpoints.folder)
+        _, residents = gone_on(own, 4, 4, deterministic=True, transport=rank)
+        return [each.epoch for each in residents]
+
+    assert on_ranks(2, program) == [[3, 3], [3, 3]]
+
+
+def test_lock_step_keeps_so_many_that_islands_have_one_in_common(tmp_path: Path) -> None:
+    kept = {
+        mode: Orders(
+            str(tmp_path), {"mode": mode}, {"keep": 1}, None, None, 1, 0, "", 0
+        ).checkpoints.keep
+        for mode in ("throughput", "deterministic")
+    }
+    assert kept == {"throughput": 1, "deterministic": 3}
+
+
+def test_without_a_common_moment_lock_step_goes_on_with_a_word(checkpoints: Checkpoints) -> None:
+    saved = [write(checkpoints, number, 3 + 4 * number) for number in range(2)]
+    told: list[str] = []
+    _, residents = gone_on(checkpoints, 2, 2, told, deterministic=True)
+    assert "no checkpoint of the same moment" in told[0]
+    assert errors(residents) == [each.best_rmse for each in saved]
+    assert [each.epoch for each in residents] == [7, 7]
+
+
+def test_more_islands_in_lock_step_lose_nothing(checkpoints: Checkpoints) -> None:
+    saved = [write(checkpoints, number, 4) for number in range(2)]
+    told: list[str] = []
+    before, residents = gone_on(checkpoints, 3, 2, told, deterministic=True)
+    assert errors(residents)[:2] == [each.best_rmse for each in saved]
+    assert [each.epoch for each in residents] == [4, 4, 4]
+    assert before.islands == 2
+
+
+def test_a_run_that_never_saved_begins(checkpoints: Checkpoints) -> None:
+    for deterministic in (False, True):
+        told: list[str] = []
+        before, residents = gone_on(checkpoints, 2, 2, told, deterministic)
+        assert before == Before()
+        assert [each.evaluations for each in residents] == [0, 0]
+        assert told == []
