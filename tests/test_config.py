@@ -182,8 +182,8 @@ def test_mistakes_about_islands_are_told_with_their_lines() -> None:
     assert told[0].startswith("  line 2: islands.topology must be 'ring' or ")
     assert told[0].endswith(", got 'rign'; did you mean 'ring'?")
     assert told[5].startswith(
-        "  line 11: islands.variants, table 2: 'criterion' is none of the options of [search] that "
-        "differ"
+        "  line 11: islands.variants, table 2: 'criterion' is none of the options of [search] and "
+        "[library] that differ"
     )
     assert [*told[1:5], *told[6:]] == [
         "  line 3: islands.edges must be a list of pairs of islands, from and to, numbered from 0, "
@@ -193,9 +193,10 @@ def test_mistakes_about_islands_are_told_with_their_lines() -> None:
         "  line 10: islands.variants, table 2: n_phi must be a whole number from 1 to 200, got 0",
         "  line 13: checkpoint.interval must be a number of at least 0.1, got 0",
         "  line 14: checkpoint.resume must be true or false, got 'yes'",
-        "  --set: islands.variants, table 1: 'dpeth' is none of the options of [search] that "
-        "differ; did you mean 'depth'?",
-        "  --set: islands.variants must be a list of tables of options of [search], got 3",
+        "  --set: islands.variants, table 1: 'dpeth' is none of the options of [search] and "
+        "[library] that differ; did you mean 'depth'?",
+        "  --set: islands.variants must be a list of tables of options of [search] and [library], "
+        "got 3",
     ]
 
 

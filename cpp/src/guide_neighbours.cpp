@@ -20,6 +20,7 @@ constexpr std::size_t kLawsAtOnce = 6;
 constexpr int kRounds = 4;
 constexpr std::size_t kMultipliers = 1500, kExchanged = 6000;
 constexpr std::size_t kReplaced = 3, kAdded = 1;  // proposals for each base
+constexpr std::size_t kPairedBeside = 2, kPairs = 3;
 constexpr std::size_t kMostExtended = 20000;
 
 std::uint64_t print_of(const Law& law, int level) {
@@ -36,6 +37,18 @@ std::vector<Tree> without(const std::vector<Tree>& factors, std::size_t k) {
   std::vector<Tree> out = factors;
   out.erase(out.begin() + static_cast<std::ptrdiff_t>(k));
   return out;
+}
+
+// All but the constant and the one at `left_out`.
+std::vector<Basis> terms_of(const Law& law, const Table& table, std::size_t left_out) {
+  std::vector<Basis> out;
+  for (std::size_t k = 0; k < law.phi.size(); ++k)
+    if (!is_constant(law.phi[k], table) && k != left_out) out.push_back(law.phi[k]);
+  return out;
+}
+
+std::vector<Candidate> first_of(const std::vector<Candidate>& terms, std::size_t most) {
+  return {terms.begin(), terms.begin() + static_cast<std::ptrdiff_t>(std::min(terms.size(), most))};
 }
 
 }  // namespace
@@ -71,7 +84,7 @@ std::vector<Law> Guide::laws_to_extend() {
 }
 
 double Guide::extend(const Law& law) {
-  double size = extend_term(law, 0, {}, false);
+  double size = extend_term(law, 0, {}, false) + extend_by_pairs(law);
   for (std::size_t k = 0; k < law.phi.size(); ++k) {
     if (is_constant(law.phi[k], problem_.table)) continue;
     const Trees factors = composition::factors(law.phi[k]);
@@ -84,14 +97,23 @@ double Guide::extend(const Law& law) {
   return size;
 }
 
+// 1 and the given terms; no columns if one of them has no values on the scanned rows.
+Columns Guide::columns_beside(const std::vector<Basis>& terms) const {
+  Columns out(x_.n_rows(), 1 + static_cast<Index>(terms.size()));
+  std::fill_n(out[0], x_.n_rows(), 1.0);
+  for (std::size_t k = 0; k < terms.size(); ++k) {
+    const Buffer values = values_of(terms[k], x_, problem_.table);
+    if (values.empty()) return {};
+    std::copy(values.begin(), values.end(), out[static_cast<Index>(k) + 1]);
+  }
+  return out;
+}
+
 // base times candidates, beside the other terms, and beside the term itself unless `instead`; of an
 // empty base that is the candidates themselves.
 double Guide::extend_term(const Law& law, std::size_t term, const Trees& base, bool instead) {
   stop_if_asked();
-  std::vector<Basis> others;
-  for (std::size_t k = 0; k < law.phi.size(); ++k)
-    if (!is_constant(law.phi[k], problem_.table) && !(instead && k == term))
-      others.push_back(law.phi[k]);
+  const std::vector<Basis> others = terms_of(law, problem_.table, instead ? term : law.phi.size());
   const Buffer psi = values_of(law.psi[0], y_, problem_.target_table);
   Buffer factor(psi.size(), 1.0);
   if (!base.empty()) {
@@ -99,31 +121,50 @@ double Guide::extend_term(const Law& law, std::size_t term, const Trees& base, b
     if (!add_basis(base, whole)) return 1.0;
     factor = values_of(whole[0], x_, problem_.table);
   }
-  if (factor.empty() || psi.empty()) return 1.0;
-  Columns free(x_.n_rows(), 1 + static_cast<Index>(others.size()));
-  std::fill_n(free[0], x_.n_rows(), 1.0);
-  for (std::size_t k = 0; k < others.size(); ++k) {
-    const Buffer values = values_of(others[k], x_, problem_.table);
-    if (values.empty()) return 1.0;
-    std::copy(values.begin(), values.end(), free[static_cast<Index>(k) + 1]);
-  }
-  const std::vector<Candidate>& terms = candidates_->terms();
-  const std::size_t most = base.empty() ? kExchanged : kMultipliers;
-  const std::vector<Candidate> list(
-      terms.begin(), terms.begin() + static_cast<std::ptrdiff_t>(std::min(terms.size(), most)));
+  const Columns free = columns_beside(others);
+  if (factor.empty() || psi.empty() || free.n_columns() == 0) return 1.0;
+  const std::vector<Candidate> list =
+      first_of(candidates_->terms(), base.empty() ? kExchanged : kMultipliers);
   ols::Pool pool(weighed(candidates_->values(list), factor), free);
   Buffer target;
   if (pool.size() == 0 || pool.prepare(psi.data(), target) == 0.0) return 1.0;
-  for (const ols::Choice& choice : pool.singles(target, instead ? kReplaced : kAdded)) {
-    Trees product = base;
-    for (Tree& tree : candidates_->factors(list[static_cast<std::size_t>(choice.columns[0])]))
-      product.push_back(std::move(tree));
-    std::vector<Basis> bases = others;
-    if (add_basis(product, bases)) propose({law.psi[0]}, bases);
-  }
+  const std::size_t count = instead ? kReplaced : kAdded;
+  for (const ols::Choice& choice : pool.singles(target, count))
+    propose_beside(law.psi[0], others, base, list, choice);
   return size_of(static_cast<double>(pool.size() * x_.n_rows()) *
                  (10.0 + 4.0 * static_cast<double>(free.n_columns()))) +
-         static_cast<double>(instead ? kReplaced : kAdded);
+         static_cast<double>(count);
+}
+
+// Two candidates beside a law of one or two terms.
+double Guide::extend_by_pairs(const Law& law) {
+  const std::vector<Basis> others = terms_of(law, problem_.table, law.phi.size());
+  if (level_ == 0 || others.empty() || others.size() > kPairedBeside) return 1.0;
+  const Buffer psi = values_of(law.psi[0], y_, problem_.target_table);
+  const Columns free = columns_beside(others);
+  if (psi.empty() || free.n_columns() == 0) return 1.0;
+  const std::vector<Candidate> list = first_of(candidates_->terms(), kExchanged);
+  ols::Pool pool(candidates_->values(list), free);
+  Buffer target;
+  if (pool.size() == 0 || pool.prepare(psi.data(), target) == 0.0) return 1.0;
+  const Index first = pairs_first(pool);
+  for (const auto& pairs :
+       pool.pairs({target}, first, pool.size(), kPairs, {settings_.share, settings_.n_shares}))
+    for (const ols::Choice& pair : pairs) propose_beside(law.psi[0], others, {}, list, pair);
+  return size_of(0.3 * static_cast<double>(first * pool.size() * x_.n_rows()) /
+                 settings_.n_shares) +
+         static_cast<double>(kPairs);
+}
+
+void Guide::propose_beside(const Basis& psi, std::vector<Basis> bases, const Trees& base,
+                           const std::vector<Candidate>& list, const ols::Choice& choice) {
+  for (const Index j : choice.columns) {
+    Trees product = base;
+    for (Tree& tree : candidates_->factors(list[static_cast<std::size_t>(j)]))
+      product.push_back(std::move(tree));
+    if (!add_basis(product, bases)) return;
+  }
+  propose({psi}, bases);
 }
 
 // The pools of the last stage, for neighbours of laws that come up after it.

@@ -158,6 +158,10 @@ class Guide {
   double scan_neighbours();
   double extend(const Law& law);
   double extend_term(const Law& law, std::size_t term, const Trees& base, bool instead);
+  double extend_by_pairs(const Law& law);
+  void propose_beside(const Basis& psi, std::vector<Basis> bases, const Trees& base,
+                      const std::vector<Candidate>& list, const ols::Choice& choice);
+  Columns columns_beside(const std::vector<Basis>& terms) const;
   std::vector<Law> laws_to_extend();
   void prepare_last();
   void propose_refined(const Basis& psi, const std::vector<std::vector<Basis>>& sets);

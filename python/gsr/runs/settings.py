@@ -367,7 +367,7 @@ def _islands() -> dict[str, Key]:
                 "allow": PER_VARIABLE,
                 "forbid": PER_VARIABLE,
             },
-            "options of [search], allow and forbid",
+            "options of [search] and [library]",
         ),
         "options of [search], and allow and forbid of [library], that islands take in turn, so "
         "that they differ; default: all alike",
