@@ -115,6 +115,7 @@ void Evolution::archive_constant() {
 }
 
 void Evolution::extend(int generations, long evaluations) {
+  interrupted_ = false;
   max_generations_ = generations > 0 ? generation_ + 1 + generations : 0;
   max_evaluations_ = evaluations > 0 ? evaluations_ + evaluations : 0;
   if (status_ == Status::max_generations || status_ == Status::max_evals) status_ = Status::running;

@@ -8,6 +8,7 @@ namespace gsr {
 namespace {
 
 constexpr int kMostPsi = 2;
+constexpr int kExact = 1, kThreshold = 2;
 constexpr double kAnyBits = 1e9;
 
 }  // namespace
@@ -23,7 +24,7 @@ State Evolution::state() const {
   out.n_unconverged = n_unconverged();
   out.guided_work = guided_work_;
   out.work = work_;
-  out.exact = status_ == Status::exact;
+  out.ended = status_ == Status::exact ? kExact : status_ == Status::threshold ? kThreshold : 0;
   out.population = population_;
   for (int i = first_birth_; i < next_birth_; ++i)
     out.births.push_back(births_[static_cast<std::size_t>(i)].individual);
@@ -49,7 +50,10 @@ void Evolution::restore(State state) {
   unconverged_before_ = state.n_unconverged;
   guided_work_ = state.guided_work;
   work_ = state.work;
-  status_ = state.exact ? Status::exact : Status::running;
+  status_ = state.ended == kExact                                         ? Status::exact
+            : state.ended == kThreshold                                   ? Status::threshold
+            : max_generations_ > 0 && generation_ + 1 >= max_generations_ ? Status::max_generations
+                                                                          : Status::running;
   population_ = std::move(state.population);
   for (std::size_t i = 0; i < state.births.size(); ++i)
     births_[static_cast<std::size_t>(first_birth_) + i].individual = std::move(state.births[i]);

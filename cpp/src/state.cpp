@@ -85,7 +85,7 @@ void write(Writer& writer, const State& state) {
   writer.number(state.n_unconverged);
   writer.real(state.guided_work);
   writer.real(state.work);
-  writer.flag(state.exact);
+  writer.number(state.ended);
   const auto individual = [&](const Individual& each) { writer.individual(each); };
   const auto law = [&](const Law& each) { writer.law(each); };
   write_list(writer, state.population, individual);
@@ -107,7 +107,7 @@ State read_state(Reader& reader) {
   out.n_unconverged = static_cast<long>(reader.number(0, kAnyLong));
   out.guided_work = reader.real();
   out.work = reader.real();
-  out.exact = reader.flag();
+  out.ended = static_cast<int>(reader.number(0, 2));
   const auto individual = [&] { return reader.individual(); };
   const auto law = [&] { return reader.law(); };
   out.population = read_list(reader, individual);

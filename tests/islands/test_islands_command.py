@@ -141,7 +141,6 @@ def test_all_mistakes_are_told_at_once_with_their_lines(command: Any, folder: Pa
         (("data.target=z",), "no column 'z'"),
         (('data.target=["a", "y"]',), "data.target must be one column here"),
         (("islands.topology=edges",), "edges"),
-        (("islands.topology=edges", "islands.edges=[[0, 7]]"), "the edge [0, 7] leaves"),
         (('islands.variants=[{n_psi = "many"}]',), "n_psi"),
         (("islands.variants=[{n_survivors = 1000000}]",), "n_survivors"),
         (('islands.variants=[{forbid = {q = ["sin"]}}]',), "'q'"),
@@ -266,12 +265,26 @@ def test_another_problem_in_the_folder_is_refused(command: Any, folder: Path) ->
 def test_a_run_can_begin_anew(command: Any, folder: Path) -> None:
     command(*SHORT)
     anew = ("checkpoint.resume=false", "search.max_terms=2")
-    assert "use --overwrite" in command(*SHORT, *anew, code=2).err
-    told = command(*SHORT, *anew, "run.overwrite=true").err
+    told = command(*SHORT, *anew).err
     assert "going on" not in told
     assert result(folder)["settings"]["search"]["max_terms"] == 2
     (aside,) = (folder / "run").glob("checkpoints.old-*")
     assert (aside / "manifest.json").exists()
+    assert (aside / "result.json").exists()
+
+
+def test_edges_to_islands_that_are_not_there_are_left_out(command: Any) -> None:
+    edges = ("islands.topology=edges", "islands.edges=[[0, 1], [1, 0], [0, 7]]")
+    assert "1 edge of islands.edges left out" in command(*SHORT, *edges).err
+
+
+def test_an_older_result_is_not_that_of_a_new_run(command: Any, folder: Path) -> None:
+    command(*SHORT)
+    old = (folder / "run" / "result.json").read_text()
+    command(*SHORT, "checkpoint.resume=false", "search.max_terms=2")
+    (folder / "run" / "result.json").write_text(old)
+    told = command(*SHORT, "search.max_terms=2").err
+    assert "is finished" not in told
 
 
 def test_a_run_keeps_the_seed_that_was_drawn(command: Any, folder: Path) -> None:
@@ -301,7 +314,7 @@ def test_a_damaged_checkpoint_is_told(command: Any, folder: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
     told = command(*SHORT, further(folder)).err
     assert "is not used: it is cut off" in told
-    assert "going on from the checkpoints of 1 islands" in told
+    assert "going on from the checkpoints of 1 island " in told
 
 
 # ---- signals -----------------------------------------------------------------------------------

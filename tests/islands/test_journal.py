@@ -131,3 +131,19 @@ def test_a_status_that_cannot_be_written_or_read_is_no_error(tmp_path: Path) -> 
     for text in (b"", b"[]", b"\xff"):
         (tmp_path / "status.json").write_bytes(text)
         assert read_status(tmp_path) is None
+
+
+def test_whoever_is_told_of_a_failure_may_write_a_line(tmp_path: Path) -> None:
+    (tmp_path / "metrics").write_text("a file where the folder should be")
+    told: list[str] = []
+
+    def tell(sentence: str) -> None:
+        told.append(sentence)
+        metrics.event("warning", message=sentence)
+
+    metrics = Metrics(tmp_path, 0, tell)
+    metrics.record(n=1)
+    assert len(told) == 1
+    (tmp_path / "metrics").unlink()
+    metrics.close()
+    assert [line.get("event") for line in tail(metrics.path)] == [None, "warning"]

@@ -12,6 +12,7 @@ import pytest
 from wires import Wired, on_ranks
 
 from gsr.blueprint import Blueprint
+from gsr.exceptions import GSRError
 from gsr.islands.archipelago import make_residents
 from gsr.islands.checkpoints import Checkpoints
 from gsr.islands.resident import Resident
@@ -179,15 +180,22 @@ def test_a_whole_file_of_which_no_island_can_be_made_is_told(
 ) -> None:
     write(checkpoints, 0, 1)
     checkpoints.write(1, 1, b"\x7f of another version")
-    told: list[str] = []
-    before, residents = gone_on(checkpoints, n_islands, 2, told)
-    assert before.islands == 1
-    assert residents[0].rmse == evolved(0, 300).best_rmse
-    word = "is lost" if n_islands == 1 else "begins anew"
-    assert [word in sentence for sentence in told] == [True]
+    with pytest.raises(GSRError, match="another version of gsr"):
+        gone_on(checkpoints, n_islands, 2, [])
+    assert checkpoints.sequences(1) == [1]
 
 
 # ---- lock-step ---------------------------------------------------------------------------------
+
+
+def test_lock_step_finds_a_moment_that_is_not_the_newest_of_any(checkpoints: Checkpoints) -> None:
+    for island, sequences in enumerate(((1, 2, 4), (1, 2, 3))):
+        for sequence in sequences:
+            write(checkpoints, island, sequence, 100 * sequence)
+    told: list[str] = []
+    _, residents = gone_on(checkpoints, 2, 2, told, deterministic=True)
+    assert told == []
+    assert [each.epoch for each in residents] == [2, 2]
 
 
 def test_lock_step_goes_on_from_the_last_common_moment(checkpoints: Checkpoints) -> None:
@@ -200,7 +208,7 @@ def test_lock_step_goes_on_from_the_last_common_moment(checkpoints: Checkpoints)
     assert told == []
     assert [each.epoch for each in residents] == [2, 2]
     assert errors(residents) == [evolved(k, 200).best_rmse for k in range(2)]
-    assert before.sequence == 2
+    assert before.sequence == 3
     write(checkpoints, 0, 3, 250)
     assert checkpoints.sequences(0) == [1, 2, 3]
 

@@ -31,7 +31,7 @@ struct State {
   int first_birth = 0, next_birth = -1;
   long evaluations = 0, bred = 0, n_unconverged = 0;
   double guided_work = 0.0, work = 0.0;
-  bool exact = false;  // the search has ended with an exact law
+  int ended = 0;  // 1: with an exact law, 2: below the threshold
   std::vector<Individual> population, births;
   std::vector<Law> front, runners_up;
   std::optional<GuideState> guide;

@@ -33,7 +33,7 @@ Array = Any
 
 @dataclass(frozen=True)
 class Problem:
-    """A law that takes a search minutes.
+    """A law that takes a search its time.
 
     Parameters
     ----------
@@ -56,7 +56,21 @@ class Problem:
         return Rows(X, self.function(*X.T))
 
 
-PROBLEMS: tuple[Problem, ...] = ()
+#: Sums of a product of three functions, or of compositions, with features that play no part.
+PROBLEMS = (
+    Problem(
+        "product",
+        "sin(x1) cos(x2) ln(x3 + x4) + x2/x4, 7 features",
+        7,
+        lambda a, b, c, d, *_: np.sin(a) * np.cos(b) * np.log(c + d) + b / d,
+    ),
+    Problem(
+        "sum",
+        "sqrt(x1 + x2 x3) + ln(x4 + x5), 8 features",
+        8,
+        lambda a, b, c, d, e, *_: np.sqrt(a + b * c) + np.log(d + e),
+    ),
+)
 
 #: Ways to use several islands.
 WAYS = ("independent", "shared", "migrating")

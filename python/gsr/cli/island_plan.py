@@ -6,7 +6,10 @@ import hashlib
 import json
 import os
 import secrets
+import socket
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +20,9 @@ from gsr import files, options, prior, search
 from gsr.blueprint import Blueprint, Variant, settings_values
 from gsr.cli.fit_data import FitData, load
 from gsr.cli.named_estimator import NamedRegressor
+from gsr.cli.terminal import complain, counted
 from gsr.exceptions import GSRError
+from gsr.islands import journal
 from gsr.islands.checkpoints import Manifest
 from gsr.islands.migration import make_migration
 from gsr.islands.voyage import Orders
@@ -33,6 +38,8 @@ from gsr.whole_files import remove_leftovers
 NOT_THE_PROBLEM = ("max_generations", "max_evaluations", "n_threads", "max_bytes")
 #: A search that ended so has nothing left to do.
 DONE = ("exact", "threshold")
+#: Seconds after which a run shows no sign of life, and looks, a second apart, at one that may.
+FRESH, LOOKS = 10.0, 4
 Tell = Callable[[str], None]
 
 
@@ -115,6 +122,7 @@ def make_plan(path: str, overrides: list[str], ranks: int, tell: Tell) -> Plan:
     config = config.changed({("data", "target"): data.columns[0]})
     model, problem, held = _pose(config, data, ranks)
     orders = _orders(config, folder, problem.blueprint, ranks, saved)
+    orders = replace(orders, islands=_with_edges(orders, ranks, tell))
     make_migration(orders.per_rank * ranks, orders.seed, orders.islands)  # tells wrong edges
     if saved is not None:
         wanted = orders.manifest(ranks, orders.per_rank * ranks)
@@ -199,6 +207,21 @@ def _orders(
     )
 
 
+def _with_edges(orders: Orders, ranks: int, tell: Tell) -> dict[str, Any]:
+    """Return the section, without edges to islands that are not there this time."""
+    islands = dict(orders.islands)
+    n_islands = orders.per_rank * ranks
+    edges = islands.get("edges") or []
+    kept = [edge for edge in edges if max(edge) < n_islands]
+    if len(kept) < len(edges):
+        tell(
+            f"WARNING: {counted(len(edges) - len(kept), 'edge')} of islands.edges left out: there "
+            f"are {counted(n_islands, 'island')} on {counted(ranks, 'rank')}"
+        )
+        islands["edges"] = kept
+    return islands
+
+
 def fingerprint(blueprint: Blueprint, seed: int) -> str:
     """Return what tells a problem from others: its rows, and all that defines the search."""
     fixed = {k: v for k, v in blueprint.settings.items() if k not in NOT_THE_PROBLEM}
@@ -214,6 +237,8 @@ def _finished(folder: Path, saved: Manifest | None, config: Config) -> dict[str,
     if saved is None or not (folder / "result.json").exists():
         return None
     result = run_folder.read(folder).result
+    if result.get("fingerprint") != saved.fingerprint:
+        return None
     status = result.get("status")
     reached = {"max_time": "seconds", "max_evals": "evaluations", "max_generations": "generations"}
     if status in DONE:
@@ -238,12 +263,44 @@ def prepare(plan: Plan) -> None:
     """
     orders = plan.orders
     folder = Path(orders.folder)
-    overwrite = plan.config.get("run", "overwrite") or orders.n_saved > 0
+    anew = not plan.config.get("checkpoint", "resume")
+    overwrite = plan.config.get("run", "overwrite") or orders.n_saved > 0 or anew
+    _refuse_company(folder)
     run_folder.prepare(folder, overwrite)
     remove_leftovers(folder, "status.json")
     if not orders.n_saved:
-        orders.checkpoints.set_aside()
+        aside = orders.checkpoints.set_aside()
+        if aside is not None:
+            with suppress(FileNotFoundError):  # it belongs to them
+                os.replace(folder / "result.json", aside / "result.json")
+            complain(f"the checkpoints of an earlier run are kept in {aside}")
     files.write(folder / "config.toml", run_folder.config_text(folder, plan.config))
+
+
+def _refuse_company(folder: Path) -> None:
+    """Refuse a folder that another run still writes to."""
+    status = journal.read_status(folder) or {}
+    if status.get("state") != "running" or time.time() - status.get("time", 0.0) > FRESH:
+        return
+    if status.get("host") == socket.gethostname() and not _alive(int(status.get("pid", 0))):
+        return
+    for _ in range(LOOKS):
+        time.sleep(1.0)
+        if (journal.read_status(folder) or {}).get("time") != status["time"]:
+            raise GSRError(
+                f"another run writes to {folder} ({status.get('host')}, process "
+                f"{status.get('pid')}); wait for it, or choose another run.output"
+            )
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass
+    return pid > 0
 
 
 def describe(plan: Plan, ranks: int) -> str:
@@ -264,12 +321,12 @@ def describe(plan: Plan, ranks: int) -> str:
         "data": f"{plan.config.data_path()}: {rows}",
         "law": f"g({of.target_name}) = f({', '.join(of.names)})",
         "library": f"{', '.join(of.library.names)}",
-        "islands": f"{n_islands} on {ranks} rank{'s' * (ranks > 1)}, "
-        f"{orders.n_threads} thread{'s' * (orders.n_threads > 1)} each, {islands['mode']}",
+        "islands": f"{n_islands} on {counted(ranks, 'rank')}, "
+        f"{counted(_n_threads(plan.config, ranks), 'thread')} each, {islands['mode']}",
         "migration": f"{islands['topology']}, {islands['migration']}, {islands['migrants']} "
         f"{islands['selection']} every {islands['interval']:,} individuals of work, "
         f"replacement {islands['replacement']}",
-        "variants": f"{len(of.variants)}",
+        "variants": f"{len(of.variants) if len(of.variants) > 1 else 'none'}",
         "limits": ", ".join(limits),
         "checkpoints": f"every {orders.checkpoint['interval']:g} s, "
         f"{orders.checkpoint['keep']} kept",

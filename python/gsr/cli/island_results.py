@@ -17,7 +17,7 @@ from gsr.cli.island_plan import Plan, make_plan
 from gsr.cli.terminal import INTERRUPTED, NO_LAW, NOT_WRITTEN, OK, complain, show
 from gsr.exceptions import GSRError
 from gsr.islands.archipelago import State
-from gsr.islands.checkpoints import MANIFEST, Checkpoints
+from gsr.islands.checkpoints import Checkpoints
 from gsr.islands.resident import Counts
 from gsr.runs import run_folder
 from gsr.runs.config import toml_value
@@ -78,6 +78,7 @@ def conclude(
     *,
     ranks: int,
     counts: Counts | None = None,
+    library: str | None = None,
 ) -> run_folder.Outcome:
     """Compare the laws of all islands, and choose one."""
     found = Found(island, state)
@@ -89,6 +90,10 @@ def conclude(
         "ranks": ranks,
         "islands": n_islands,
         "mode": plan.orders.islands["mode"],
+        "fingerprint": plan.orders.fingerprint,
+        "mpi": library,
+        "island_settings": dict(plan.orders.islands),
+        "checkpoint_settings": dict(plan.orders.checkpoint),
         "seeds": [seed + (k << 32) for k in range(n_islands)],
         "migration_of_rank_0": None if counts is None else vars(counts),
     }
@@ -130,11 +135,13 @@ def exit_code(outcome: run_folder.Outcome, written: bool, tell: Tell) -> int:
     return NO_LAW
 
 
-def print_law(outcome: run_folder.Outcome) -> None:
+def print_law(outcome: run_folder.Outcome, folder: str) -> None:
     """Print the law, the front and a summary."""
     (laws,) = outcome.laws.values()
     told = shown.summary(laws.model, outcome.n_used, outcome.config.get("run", "seed"))
-    show(f"{laws.model.equation_}\n\n{shown.front(laws.table, TOP)}\n\n{told}")
+    folder = os.path.relpath(folder)
+    front = shown.front(laws.table, TOP, f"gsr show {folder} --top {{all}}")
+    show(f"{laws.model.equation_}\n\n{front}\n\n{told}")
 
 
 # ---- a run that goes on --------------------------------------------------------------------------
@@ -144,13 +151,23 @@ def print_law(outcome: run_folder.Outcome) -> None:
 def finished(run: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a folder with the results of a run: its own, or one of what it has saved so far."""
     folder = Path(run)
-    if (folder / "result.json").exists() or not (folder / "checkpoints" / MANIFEST).exists():
+    if _has_result(folder):
         yield folder
         return
     complain(f"the run in {folder} has no result yet; this is what its checkpoints hold")
     outcome = so_far(folder)
     with TemporaryDirectory(prefix="gsr-") as temporary:
         yield run_folder.write(temporary, outcome)
+
+
+def _has_result(folder: Path) -> bool:
+    """Tell whether there is a result, and of the run that the checkpoints are of."""
+    manifest = Checkpoints(folder / "checkpoints").read_manifest()
+    if manifest is None:
+        return True
+    if not (folder / "result.json").exists():
+        return False
+    return bool(run_folder.read(folder).result.get("fingerprint") == manifest.fingerprint)
 
 
 def so_far(folder: Path) -> run_folder.Outcome:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
+import socket
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gsr.cli.terminal import FAILED, NOT_WRITTEN, OK, Parsers, complain, show
+from gsr.cli.terminal import FAILED, NOT_WRITTEN, OK, Parsers, complain, counted, show
 from gsr.exceptions import GSRError
 from gsr.islands import launcher
 from gsr.islands.signals import harmless
@@ -162,7 +162,6 @@ def _run(arguments: argparse.Namespace, transport: Transport) -> int:
         transport.close()
         return int(orders[EXIT])
     code = _sail(plan, orders, transport)
-    code = int(json.loads(transport.share(json.dumps(code).encode())))
     transport.close()
     return code
 
@@ -175,11 +174,13 @@ def _sail(plan: Plan | None, orders: dict[str, Any], transport: Transport) -> in
         plan.problem.blueprint = blueprint
     voyage = Voyage(Orders(**orders), blueprint, transport, _teller(plan))
     with voyage.hears():  # to the end: nothing may break into the writing of results
+        code = OK
         if plan is not None:
-            return _lead(plan, voyage)
-        voyage.sail()
-        voyage.watcher.close()
-        return OK
+            code = _lead(plan, voyage)
+        else:
+            voyage.sail()
+            voyage.watcher.close()
+        return int(json.loads(transport.share(json.dumps(code).encode())))
 
 
 def _teller(plan: Plan | None) -> Callable[[str], None]:
@@ -219,9 +220,11 @@ def _planned(
 
 def _already(plan: Plan) -> int:
     assert plan.finished is not None
+    status = plan.finished["status"]
+    more = "" if status == "exact" else "raise its limits to go on, or "
     complain(
-        f"the run in {plan.orders.folder} is finished ({plan.finished['status']}); raise its "
-        "limits to go on, or set checkpoint.resume to false to begin anew"
+        f"the run in {plan.orders.folder} is finished ({status}); {more}set checkpoint.resume to "
+        "false to begin anew"
     )
     show(str(plan.finished["equation"]))
     return OK
@@ -235,31 +238,33 @@ def _lead(plan: Plan, voyage: Voyage) -> int:
     _greet(plan, voyage, tell)
     history: list[Progress] = []
     verbose = plan.config.get("log", "verbose")
-    with reporter(sys.stderr.isatty() if verbose is None else verbose, None) as report:
+    loud = plan.config.get("log", "level") == "info"
+    with reporter(loud if verbose is None else verbose, None) as report:
         _watch(plan, voyage, report, history)
         state = voyage.sail()
     ranks = voyage.transport.size
     outcome = results.conclude(
-        plan, voyage.first, state, history, ranks=ranks, counts=voyage.archipelago.counts
-    )
+        plan, voyage.first, state, history,
+        ranks=ranks, counts=voyage.archipelago.counts, library=voyage.transport.library,
+    )  # fmt: skip
     written = results.write(plan, outcome, tell)
     code = results.exit_code(outcome, written, tell)
     how = "stopped" if state.status in ("interrupted", "terminated") else "finished"
     voyage.watcher.tell_state(state, how, str(outcome.first.equation_))
     voyage.watcher.close()
-    results.print_law(outcome)
+    results.print_law(outcome, plan.orders.folder)
     return code
 
 
 def _greet(plan: Plan, voyage: Voyage, tell: Callable[[str], None]) -> None:
     ranks, before = voyage.transport.size, voyage.before
     tell(
-        f"{voyage.n_islands} islands on {ranks} rank{'s' * (ranks > 1)}, seed "
+        f"{counted(voyage.n_islands, 'island')} on {counted(ranks, 'rank')}, seed "
         f"{plan.config.get('run', 'seed')}, run folder {plan.orders.folder}"
     )
     if before.islands:
         tell(
-            f"going on from the checkpoints of {before.islands} islands after "
+            f"going on from the checkpoints of {counted(before.islands, 'island')} after "
             f"{before.seconds:.1f} s of search"
         )
 
@@ -294,4 +299,6 @@ def _watch(plan: Plan, voyage: Voyage, report: Any, history: list[Progress]) -> 
         "islands": voyage.n_islands,
         "mode": plan.orders.islands["mode"],
         "max_time": plan.orders.max_time,
+        "host": socket.gethostname(),
+        "pid": os.getpid(),
     }

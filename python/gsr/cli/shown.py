@@ -29,7 +29,7 @@ ENDINGS = {
 NARROWEST = 40
 
 
-def front(table: EquationTable, top: int | None = None) -> str:
+def front(table: EquationTable, top: int | None = None, more: str = "--top {all}") -> str:
     """Return the front as lines: number, nodes, errors and laws, with the choice marked.
 
     Parameters
@@ -39,6 +39,8 @@ def front(table: EquationTable, top: int | None = None) -> str:
     top : int, optional
         Laws to show: those that gain most for their complexity, and the chosen one; all unless
         given.
+    more : str
+        What shows all laws.
 
     Returns
     -------
@@ -58,7 +60,8 @@ def front(table: EquationTable, top: int | None = None) -> str:
     widths = [max(len(line[c]) for line in lines) for c in range(len(titles) - 1)]
     text = "\n".join(_line(line, widths) for line in lines)
     left = len(rows) - len(shown)
-    return f"{text}\n      and {left} more; --top {len(rows)} shows all" if left else text
+    hint = more.replace("{all}", str(len(rows)))
+    return f"{text}\n      and {left} more; {hint} shows all" if left else text
 
 
 def summary(model: GSRRegressor, rows: int | None = None, seed: int | None = None) -> str:
@@ -67,12 +70,18 @@ def summary(model: GSRRegressor, rows: int | None = None, seed: int | None = Non
     parts = {
         "leaves": LEVELS.get(str(entry.level), str(entry.level)),
         "RMSE": _number(entry.rmse) + (f" on {rows:,} rows" if rows is not None else ""),
-        "search": f"{model.n_evaluations_:,} candidates in {model.fit_time_:.2f} s, until "
-        f"{ENDINGS.get(model.status_, model.status_)}",
+        "search": f"{model.n_evaluations_:,} candidates in {model.fit_time_:.2f} s, "
+        f"{_ending(model)}",
     }
     if seed is not None:
         parts["seed"] = str(seed)
     return "\n".join(f"{name:<8}{text}" for name, text in parts.items())
+
+
+def _ending(model: GSRRegressor) -> str:
+    if model.status_ == "running":
+        return "so far"
+    return f"until {ENDINGS.get(model.status_, model.status_)}"
 
 
 def _best(rows: list[Any], chosen: int, top: int | None) -> list[int]:

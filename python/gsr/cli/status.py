@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from gsr.cli.terminal import OK, Parsers, show
+from gsr.cli.terminal import OK, Parsers, counted, show
 from gsr.exceptions import GSRError
 
 #: Seconds after which a run that says that it is running has given no sign of life.
@@ -128,7 +128,8 @@ def _result(folder: Path) -> dict[str, Any] | None:
     result = run_folder.read(folder).result
     several = result.get("targets") or [result]
     law = "\n".join(str(each.get("equation")) for each in several)
-    reason, rmse = result.get("status"), several[0].get("rmse") if len(several) == 1 else None
+    reason, front = result.get("status"), several[0].get("front") if len(several) == 1 else None
+    rmse = min((entry["rmse"] for entry in front), default=None) if front else None
     return _known({**result, "state": "finished", "reason": reason, "law": law, "rmse": rmse})
 
 
@@ -207,7 +208,7 @@ def _parts(found: dict[str, Any], now: float) -> Iterator[tuple[str, str]]:
     if found.get("law"):
         yield "law", found["law"].replace("\n", "\n" + " " * 12)
     if "checkpoint" in found:
-        of = f" ({found['checkpointed']:,} islands)" if "checkpointed" in found else ""
+        of = f" ({counted(found['checkpointed'], 'island')})" if "checkpointed" in found else ""
         yield "checkpoint", f"{_span(now - found['checkpoint'])} ago{of}"
 
 

@@ -87,6 +87,11 @@ def console() -> Console:
     return Console(highlight=False)
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number with what is counted: one island, two islands."""
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
 def complain(message: str) -> None:
     """Tell something on standard error; a closed one is no reason to stop."""
     with contextlib.suppress(OSError, ValueError):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gsr.islands.exchange import Exchange
@@ -87,11 +87,14 @@ class Wishes:
         Whether this rank should save at once.
     save : bool
         Whether all should.
+    signals : list of str
+        What has arrived and is not recorded yet.
     """
 
     reason: str = "running"
     save_now: bool = False
     save: bool = False
+    signals: list[str] = field(default_factory=list)
 
     def stop(self, reason: str) -> None:
         """Ask for the end; the strongest reason counts."""
@@ -106,6 +109,9 @@ class Watcher:
 
     def save(self, residents: Sequence[Resident], sequence: int | None) -> None:
         """Save the snapshots; in lock-step under the number of the epoch."""
+
+    def save_both(self, residents: Sequence[Resident]) -> None:
+        """Save the snapshots of the last two epochs: of ranks in lock-step one may be ahead."""
 
     def save_is_due(self) -> bool:
         """Tell whether it is time for a checkpoint."""
@@ -131,6 +137,8 @@ class Archipelago:
         Islands that run at a time.
     seconds, evaluations : float and int
         Of search before a resumption, and of all islands.
+    absorbed : int
+        Evaluations of islands that those of this rank have absorbed.
     watcher : Watcher
         What to call meanwhile.
     """
@@ -146,6 +154,7 @@ class Archipelago:
         n_threads: int = 1,
         seconds: float = 0.0,
         evaluations: int = 0,
+        absorbed: int = 0,
         watcher: Watcher | None = None,
     ) -> None:
         self.residents = list(residents)
@@ -157,6 +166,7 @@ class Archipelago:
         self.deterministic = deterministic
         self._n_threads = n_threads
         self._before = seconds
+        self._absorbed = absorbed
         self._watcher = watcher or Watcher()
         by_number = {each.number: each for each in self.residents}
         self._exchange = Exchange(by_number, migration, transport, len(self.residents))
@@ -193,6 +203,9 @@ class Archipelago:
         """Search in small steps of the main thread; islands go on between them."""
         self._start = time.perf_counter()
         self._thread_start = time.thread_time()
+        # What earlier pieces of the run have done is the same on all ranks.
+        over = self._reason("running", self._before, self.state.evaluations, 1)
+        self.state = replace(self.state, status=over)
         with ThreadPoolExecutor(self._n_threads, "island") as pool:
             try:
                 yield from self._in_step(pool) if self.deterministic else self._freely(pool)
@@ -240,10 +253,15 @@ class Archipelago:
             self._beat()
             self._look_after()
             yield
+        self._interrupt()
+        for future in running:
+            future.result()  # what failed there must not be lost
 
     def _begin(self, pool: ThreadPoolExecutor, resident: Resident) -> Future[str]:
-        goal = resident.island.work + self.migration.interval
-        return pool.submit(resident.turn, self.migration, goal, LONGEST_TURN)
+        seconds = LONGEST_TURN
+        if self.limits.max_time is not None:
+            seconds = min(seconds, max(self.limits.max_time - self.seconds, 0.0))
+        return pool.submit(resident.turn, self.migration, self._goal(resident), seconds)
 
     def _beat(self) -> None:
         """Agree again and again; a new round begins when all have heard of the last."""
@@ -276,6 +294,7 @@ class Archipelago:
             yield from self._agree_together()
             if self.state.save:
                 self._watcher.save(self.residents, self.residents[0].epoch)
+                self.wishes.save = False  # it may have been asked for again meanwhile
 
     def _evolve_together(self, pool: ThreadPoolExecutor) -> Iterator[None]:
         """Let all islands of this rank do the work of an epoch."""
@@ -337,7 +356,7 @@ class Archipelago:
     def _watch_in_step(self) -> None:
         """Look after everything but the islands; snapshots are those of the last epoch."""
         if self.wishes.save_now:
-            self._watcher.save(self.residents, self.residents[0].snapshot_epoch)
+            self._watcher.save_both(self.residents)
             self.wishes.save_now = False
         self.wishes.save = self.wishes.save or self._watcher.save_is_due()
         self._watcher.look(self.state)
@@ -352,7 +371,7 @@ class Archipelago:
     def _reason(self, reason: str, seconds: float, evaluations: float, n_running: float) -> str:
         limits = self.limits
         reasons = [reason]
-        if limits.max_time is not None and seconds >= limits.max_time and evaluations > 0:
+        if limits.max_time is not None and seconds >= limits.max_time:
             reasons.append("max_time")
         if limits.max_evals is not None and evaluations >= limits.max_evals:
             reasons.append("max_evals")
@@ -361,7 +380,7 @@ class Archipelago:
         return max(reasons, key=REASONS.index)
 
     def _evaluations(self) -> int:
-        return sum(each.evaluations for each in self.residents)
+        return self._absorbed + sum(each.evaluations for each in self.residents)
 
     def _contribution(self) -> tuple[list[float], list[float]]:
         maxima = [

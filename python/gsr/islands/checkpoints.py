@@ -26,10 +26,16 @@ from gsr.whole_files import read_whole, remove_leftovers, write_whole, write_who
 
 MAGIC, VERSION = b"GSRISLE\n", 1
 MANIFEST, FORMAT = "manifest.json", "gsr checkpoints"
+#: A second manifest, for when the first is damaged.
+COPY = "manifest.copy.json"
 #: Magic, version, island, sequence, bytes of `about` and of the payload; then comes the SHA-256.
 _HEAD = struct.Struct("<8sIIQIQ")
 _DIGEST = hashlib.sha256().digest_size
 _NAME = re.compile(r"(\d{12})\.gsr")
+
+
+class ForeignVersionError(GSRError):
+    """A checkpoint is not damaged, but of another version of gsr."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +113,9 @@ class Checkpoints:
             found = unpack(read_whole(path))
             if (found.island, found.sequence) != (island, sequence):
                 raise GSRError(f"it belongs to island {found.island}, number {found.sequence}")
+        except ForeignVersionError as error:
+            advice = "choose another run.output, or set checkpoint.resume to false"
+            raise GSRError(f"the checkpoint {path} cannot be used: {error}; {advice}") from error
         except GSRError as error:
             note = f"the checkpoint {path} is not used: {error}"
             self.notes += [note] if note not in self.notes else []
@@ -143,13 +152,21 @@ class Checkpoints:
 
     def read_manifest(self) -> Manifest | None:
         """Return the manifest, None if there is none; `GSRError` if it cannot be used."""
-        path = self.folder / MANIFEST
-        return Manifest.from_json(read_whole(path), path) if os.path.lexists(path) else None
+        path, copy = self.folder / MANIFEST, self.folder / COPY
+        if not os.path.lexists(path):
+            return None
+        try:
+            return Manifest.from_json(read_whole(path), path)
+        except GSRError:
+            if not os.path.lexists(copy):
+                raise
+            return Manifest.from_json(read_whole(copy), copy)
 
     def write_manifest(self, manifest: Manifest) -> None:
         """Write the manifest, in one step."""
         self.folder.mkdir(parents=True, exist_ok=True)
         self._remove_leftovers(self.folder)
+        write_whole(manifest.to_json(), self.folder / COPY)
         write_whole(manifest.to_json(), self.folder / MANIFEST)
 
     def _remove_leftovers(self, folder: Path) -> None:
@@ -190,15 +207,17 @@ def unpack(content: bytes) -> Checkpoint:
     magic, version, island, sequence, n_about, n_payload = _HEAD.unpack_from(content)
     if magic != MAGIC:
         raise GSRError("it is no checkpoint of gsr")
-    if version != VERSION:
-        raise GSRError(f"it has format version {version}; this gsr reads {VERSION}")
     start = _HEAD.size + _DIGEST
     if len(content) != start + n_about + n_payload:
         raise GSRError(
             f"it is cut off: {start + n_about + n_payload} bytes are due, {len(content)} are there"
         )
     head, digest, body = content[: _HEAD.size], content[_HEAD.size : start], content[start:]
-    if _digest(head, body) != digest:
+    whole = _digest(head, body) == digest
+    if version != VERSION:
+        kind = ForeignVersionError if whole else GSRError
+        raise kind(f"it has format version {version}; this gsr reads {VERSION}")
+    if not whole:
         raise GSRError("it is damaged: its checksum is wrong")
     try:
         about = json.loads(body[:n_about])
@@ -277,9 +296,12 @@ class Manifest:
             If the checkpoints are of another problem.
         """
         if self.fingerprint != wanted.fingerprint:
+            what = "data, library or search differ"
+            if self.seed != wanted.seed:
+                what = f"run.seed was {self.seed} and is {wanted.seed} now"
             raise GSRError(
-                f"the checkpoints in {folder} are of another problem: data, library or search "
-                "differ; choose another run.output, or set checkpoint.resume to false"
+                f"the checkpoints in {folder} are of another problem: {what}; choose another "
+                "run.output, or set checkpoint.resume to false"
             )
         if wanted.mode != "deterministic":
             return []

@@ -60,8 +60,10 @@ class Metrics:
         with self._lock:
             if len(self._waiting) < MOST_WAITING:
                 self._waiting += line.encode() + b"\n"
-            if time.monotonic() >= self._due:
-                self._write()
+            tried = time.monotonic() >= self._due
+            error = self._write() if tried else None
+        if tried:
+            self._tell(error)
 
     def event(self, name: str, **facts: Any) -> None:
         """Add a line about something that happened: start, resume, checkpoint, signal ..."""
@@ -70,15 +72,24 @@ class Metrics:
     def flush(self) -> None:
         """Write what waits."""
         with self._lock:
-            self._write()
+            error = self._write()
+        self._tell(error)
 
     def close(self) -> None:
         """Write what waits and close the file; a later line opens it again."""
         with self._lock:
-            self._write()
+            error = self._write()
             self._close_file()
+        self._tell(error)
 
-    def _write(self) -> None:
+    def _tell(self, error: OSError | None) -> None:
+        """Tell of a failure, or of its end; who is told may well have another line to write."""
+        if error is not None:
+            self._troubles.failed(error)
+        else:
+            self._troubles.worked()
+
+    def _write(self) -> OSError | None:
         self._due = time.monotonic() + EVERY
         try:
             descriptor = self._open()
@@ -87,9 +98,8 @@ class Metrics:
                 del self._waiting[: os.write(descriptor, self._waiting)]
         except OSError as error:
             self._close_file()
-            self._troubles.failed(error)
-        else:
-            self._troubles.worked()
+            return error
+        return None
 
     def _open(self) -> int:
         if self._descriptor is None:

@@ -83,6 +83,8 @@ class MPITransport:
         _done(duplicated)
         self.rank = self._comm.Get_rank()
         self.size = self._comm.Get_size()
+        name = MPI.Get_library_version().strip().splitlines()[0]
+        self.library: str | None = f"{name}; mpi4py {mpi4py.__version__}"
         self._sending: dict[int, list[MPI.Request]] = {}
         self._receiving: list[Incoming] = []
         self._arrived: list[tuple[int, bytes]] = []

@@ -42,6 +42,8 @@ class Resident:
     ----------
     snapshot : bytes
         The island after its last turn, of the epoch `snapshot_epoch`.
+    earlier : tuple
+        Epoch, snapshot and facts of the turn before.
     about : dict
         Epoch, evaluations, generation and best error of the snapshot.
     status, generation, evaluations, rmse, front
@@ -53,6 +55,7 @@ class Resident:
     epoch: int = 0
     snapshot: bytes = field(default=b"", repr=False)
     snapshot_epoch: int = 0
+    earlier: tuple[int, bytes, dict[str, Any]] = field(default=(0, b"", {}), repr=False)
     about: dict[str, Any] = field(default_factory=dict, repr=False)
     status: str = "running"
     generation: int = -1
@@ -70,7 +73,8 @@ class Resident:
     def put(self, message: Message) -> None:
         """Leave a message for the island; its own thread reads it."""
         with self._lock:
-            self._post.append(message)
+            if self.status == "running":  # else nobody will read it
+                self._post.append(message)
 
     def let_in(self, migration: Migration) -> None:
         """Accept the migrants that have arrived, in a fixed order."""
@@ -82,6 +86,7 @@ class Resident:
 
     def keep(self) -> None:
         """Remember the island as it is now: what a checkpoint is made of."""
+        self.earlier = (self.snapshot_epoch, self.snapshot, self.about)
         self.snapshot = self.island.save()
         self.snapshot_epoch = self.epoch
         self._note()

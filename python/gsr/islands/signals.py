@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,7 +14,7 @@ SAVE = ("SIGUSR1",)
 
 
 @contextmanager
-def heard(wishes: Wishes, tell: Callable[[str], object]) -> Iterator[None]:
+def heard(wishes: Wishes) -> Iterator[None]:
     """Turn signals into wishes while a run goes on.
 
     SIGUSR1 asks for a checkpoint; SIGTERM for one and for the end; SIGINT for the end, and at once
@@ -23,9 +23,7 @@ def heard(wishes: Wishes, tell: Callable[[str], object]) -> Iterator[None]:
     Parameters
     ----------
     wishes : Wishes
-        What they become.
-    tell : callable
-        Gets the name of the signal.
+        What they become. A handler does nothing else: it may run in the middle of anything.
     """
 
     def on_signal(number: int, _: Any) -> None:
@@ -38,7 +36,7 @@ def heard(wishes: Wishes, tell: Callable[[str], object]) -> Iterator[None]:
             wishes.save_now = True
             if name == "SIGTERM":
                 wishes.stop("terminated")
-        tell(name)
+        wishes.signals.append(name)
 
     with _handled((*SAVE, "SIGTERM", "SIGINT"), on_signal):
         yield

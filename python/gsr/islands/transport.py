@@ -37,10 +37,13 @@ class Transport(Protocol):
         Which rank this is, from 0.
     size : int
         How many ranks there are.
+    library : str or None
+        The MPI library and mpi4py, with their versions.
     """
 
     rank: int
     size: int
+    library: str | None
 
     def send(self, destination: int, payload: bytes) -> bool:
         """Send without waiting.
@@ -145,6 +148,7 @@ class Alone:
     def __init__(self) -> None:
         self.rank = 0
         self.size = 1
+        self.library: str | None = None
         self._arrived: list[tuple[int, bytes]] = []
 
     def send(self, destination: int, payload: bytes) -> bool:

@@ -135,7 +135,7 @@ class Voyage:
             transport.rank,
             self.checkpoints,
             orders.checkpoint["interval"],
-            self.before.sequence,
+            residents[0].epoch if deterministic else self.before.sequence,
             tell,
         )
         self.archipelago = Archipelago(
@@ -147,6 +147,7 @@ class Voyage:
             n_threads=orders.n_threads,
             seconds=self.before.seconds,
             evaluations=self.before.evaluations,
+            absorbed=self.before.absorbed,
             watcher=self.watcher,
         )
         self.watcher.archipelago = self.archipelago
@@ -159,8 +160,7 @@ class Voyage:
 
     def hears(self) -> AbstractContextManager[None]:
         """Return a context in which signals are wishes of this rank."""
-        events = self.watcher.metrics
-        return heard(self.archipelago.wishes, lambda name: events.event("signal", signal=name))
+        return heard(self.archipelago.wishes)
 
     def sail(self) -> State:
         """Search to the end, and keep everything."""

@@ -16,7 +16,7 @@ from gsr.islands.resident import Resident
 #: Seconds between two lines of figures, and between two looks at the law.
 EVERY, LAW_EVERY = 1.0, 2.0
 #: Seconds that the last checkpoints may take; the disk may be slow, or full.
-PATIENCE = 20.0
+PATIENCE = 10.0
 #: Warnings that the status keeps.
 MOST_WARNINGS = 20
 
@@ -83,18 +83,29 @@ class RunWatcher(Watcher):
 
     def save(self, residents: Sequence[Resident], sequence: int | None) -> None:
         """Have the snapshots written."""
-        if sequence is None:
-            self._sequence += 1
-        else:
-            self._sequence = sequence
-            self._writer.flush(PATIENCE)  # in lock-step all islands must have the same ones
+        self._submit(residents, self._sequence + 1 if sequence is None else sequence)
+
+    def _submit(self, residents: Sequence[Resident], sequence: int) -> None:
+        lock_step = self.archipelago is not None and self.archipelago.deterministic
+        if lock_step:
+            self._writer.flush(PATIENCE)  # all islands must have the same ones
+        self._sequence = sequence
         self._saved_at = time.monotonic()
         seconds = self.archipelago.seconds if self.archipelago is not None else 0.0
         for each in residents:
-            about = {**each.about, "seconds": seconds}
-            self._writer.submit(each.number, self._sequence, each.snapshot, about)
+            payload, about = each.snapshot, each.about
+            if lock_step and sequence == each.earlier[0]:
+                _, payload, about = each.earlier
+            self._writer.submit(each.number, sequence, payload, {**about, "seconds": seconds})
         self._saved = time.time()
-        self.metrics.event("checkpoint", sequence=self._sequence)
+        self.metrics.event("checkpoint", sequence=sequence)
+
+    def save_both(self, residents: Sequence[Resident]) -> None:
+        """Have the last two snapshots written, but none that is on disk already."""
+        done = self._sequence
+        for sequence in sorted({residents[0].earlier[0], residents[0].snapshot_epoch}):
+            if sequence > done and all(each.earlier[1] for each in residents):
+                self._submit(residents, sequence)
 
     def flush(self) -> bool:
         """Wait for the disk; False if it does not take everything."""
@@ -104,6 +115,9 @@ class RunWatcher(Watcher):
 
     def look(self, state: State) -> None:
         """Show and record how far the run is."""
+        signals = self.archipelago.wishes.signals if self.archipelago is not None else []
+        while signals:
+            self.metrics.event("signal", signal=signals.pop(0))
         if self.report is not None:
             self.report(state)
         now = time.monotonic()

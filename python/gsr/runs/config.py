@@ -29,7 +29,7 @@ if TYPE_CHECKING or sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-_WORD = re.compile(r"[^\W\d][\w ./:%+-]*")
+_WORD = re.compile(r"(?:[^\W\d]|[./~])[\w ./:%+~-]*")
 HEAD = """\
 # Settings of a gsr run. What is commented out is not set; the value shown is then the default, or
 # an example where the comment tells the default. Use it with
