@@ -167,6 +167,7 @@ def search(problem: Problem, n_islands: int, way: str, seed: int, max_seconds: f
             clock.epoch(islands)
     if islands[0].snapshot_epoch > epoch:
         clock.epoch(islands)
+    clock.archipelago = None  # a circle would keep the islands' pools
     found = any(each.status == "exact" for each in islands)
     evaluations = sum(each.evaluations for each in islands)
     return Run(problem.name, way, n_islands, seed, found, clock.seconds, evaluations)
