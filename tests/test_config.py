@@ -60,8 +60,11 @@ def test_every_key_has_a_line_of_its_own_in_words_of_toml() -> None:
 
 def test_defaults_are_those_of_the_estimator() -> None:
     parameters = inspect.signature(GSRRegressor.__init__).parameters
-    for name, parameter in (("max_time", "max_time"), ("n_jobs", "n_jobs")):
-        assert schema()["run"][name].default == parameters[parameter].default
+    keys = [key for section in schema().values() for key in section.values()]
+    copied = {key.parameter: key.default for key in keys if key.parameter in parameters}
+    told = {name: default for name, default in copied.items() if default is not None}
+    assert {"max_time", "n_jobs", "islands"} <= set(told)
+    assert told == {name: parameters[name].default for name in told}
 
 
 def test_the_data_are_beside_the_file(tmp_path: Path) -> None:

@@ -568,6 +568,7 @@ NOT_IN_THE_TABLES = {
     "n_jobs": -1,
     "verbose": False,
     "warm_start": False,
+    "islands": 1,
 }
 
 

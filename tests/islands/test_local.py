@@ -65,7 +65,7 @@ def test_weights_reach_the_islands() -> None:
     assert best(found) < Y.std() / 2
 
 
-@pytest.mark.parametrize("islands", [0, -1, 2000, 2.5, "many"])
+@pytest.mark.parametrize("islands", [0, -1, 2000, 2.5, "many", None])
 def test_numbers_that_are_none_are_refused(islands: Any) -> None:
     with pytest.raises(GSRError, match="islands must be a whole number from 1 to 1024"):
         model(islands=islands).fit(X, Y)

@@ -274,7 +274,8 @@ def prepare(plan: Plan) -> None:
             with suppress(FileNotFoundError):  # it belongs to them
                 os.replace(folder / "result.json", aside / "result.json")
             complain(f"the checkpoints of an earlier run are kept in {aside}")
-    files.write(folder / "config.toml", run_folder.config_text(folder, plan.config))
+    text = run_folder.config_text(folder, plan.config, plan.config.data_path())
+    files.write(folder / "config.toml", text)
 
 
 def _refuse_company(folder: Path) -> None:

@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, Any
 from gsr.cli.terminal import FAILED, NOT_WRITTEN, OK, Parsers, complain, counted, show
 from gsr.exceptions import GSRError
 from gsr.islands import launcher
-from gsr.islands.signals import harmless
-from gsr.islands.transport import Alone, Transport, guarded
 
 if TYPE_CHECKING:
     from gsr.cli.island_plan import Plan
     from gsr.islands.archipelago import State
+    from gsr.islands.transport import Transport
     from gsr.islands.voyage import Voyage
     from gsr.search import Progress
 
@@ -98,6 +97,10 @@ def _fill(parser: argparse.ArgumentParser) -> None:
 
 
 def _command(arguments: argparse.Namespace) -> int:
+    # Before ranks are connected: one that fails later must end the others.
+    from gsr.islands.signals import harmless
+    from gsr.islands.transport import guarded
+
     try:
         if arguments.init is not None:
             return _init(arguments.init)
@@ -140,6 +143,8 @@ def connect() -> Transport:
     """
     launch = launcher.find(os.environ)
     if launch is None or launch.size == 1:
+        from gsr.islands.transport import Alone
+
         return Alone()
     try:
         from gsr.islands import mpi

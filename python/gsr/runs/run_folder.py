@@ -290,7 +290,7 @@ def _write_files(drafts: Path, folder: Path, outcome: Outcome) -> None:
 
     files.write(drafts / "equations.csv", _equations(outcome))
     saving.save(outcome.model, drafts / "model.json")
-    files.write(drafts / "config.toml", config_text(folder, outcome.config))
+    files.write(drafts / "config.toml", config_text(folder, outcome.config, outcome.data))
     files.write(drafts / "history.csv", _history(outcome))
     files.write(drafts / "sample.csv", _sample(outcome))
     text = json.dumps(outcome.result(), indent=1, ensure_ascii=False, allow_nan=False)
@@ -307,9 +307,8 @@ def rescue(outcome: Outcome) -> Path:
         raise files.failed(tempfile.gettempdir(), error) from error
 
 
-def config_text(folder: Path, config: Config) -> str:
-    """Return the configuration that repeats a run, with paths relative to its folder."""
-    data = config.data_path()
+def config_text(folder: Path, config: Config, data: str) -> str:
+    """Return the configuration that repeats a run, with the table's path relative to its folder."""
     path = data if data == "-" else os.path.relpath(data, folder)
     changed = config.changed({("data", "path"): path})
     changed.values.get("run", {}).pop("output", None)

@@ -159,7 +159,10 @@ VARIANT_OPTIONS = tuple(
 )
 ISLANDS = {
     "per_rank": Key(
-        options.Range(int, 1, 1024), "islands in a process, a thread each", 1, parameter="islands"
+        validation.PARAMETERS["islands"],
+        "islands in a process, a thread each",
+        1,
+        parameter="islands",
     ),
     "topology": Key(
         options.Choice(topology.TOPOLOGIES),
