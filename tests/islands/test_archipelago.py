@@ -124,7 +124,7 @@ def test_lock_step_gives_the_same_after_a_cut(tmp_path: Path, last: int) -> None
     assert [each.epoch for each in residents] == [last] * 4
     second = Archipelago(
         residents, first.migration, Alone(), first.limits, deterministic=True,
-        evaluations=before.evaluations,
+        before=State(evaluations=before.evaluations),
     )  # fmt: skip
     islands, state = uncut()
     assert replace(second.run(), seconds=0) == replace(state, seconds=0)
@@ -182,8 +182,9 @@ def test_generations_of_all_must_end() -> None:
 @pytest.mark.parametrize("deterministic", [False, True])
 def test_time_before_a_resumption_counts(deterministic: bool) -> None:
     late = archipelago(
-        posed(), 2, limits=Limits(max_time=100.0), seconds=99.9, deterministic=deterministic
-    )
+        posed(), 2, limits=Limits(max_time=100.0), before=State(seconds=99.9),
+        deterministic=deterministic,
+    )  # fmt: skip
     assert late.run().status == "max_time"
     assert late.state.seconds >= 100
 

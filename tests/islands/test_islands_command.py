@@ -298,20 +298,40 @@ def test_a_run_keeps_the_seed_that_was_drawn(command: Any, folder: Path) -> None
 def test_fewer_islands_keep_the_best(command: Any, folder: Path) -> None:
     command(*SHORT, "islands.per_rank=4")
     best = min(each["rmse"] for each in result(folder)["front"])
-    told = command(*SHORT, "islands.per_rank=2", further(folder)).err
+    fewer = (*SHORT, "islands.per_rank=2", "checkpoint.keep=1")
+    told = command(*fewer, further(folder)).err
     assert "going on from the checkpoints of 4 islands" in told
     assert best_saved(folder) <= best * (1 + 1e-6)
     manifest = checkpoints(folder).read_manifest()
     assert manifest is not None
     assert manifest.islands == 2
+    done = result(folder)["evaluations"]
+    command(*fewer, f"run.max_evals={done + 1}")
+    assert result(folder)["evaluations"] > done  # of the absorbed islands too
+
+
+def test_fewer_islands_keep_the_best_past_damage(command: Any, folder: Path) -> None:
+    """The file before the absorption needs the islands that were absorbed."""
+    command(*SHORT, "islands.per_rank=4")
+    command(*SHORT, "islands.per_rank=1", further(folder))
+    for number in range(4):
+        assert checkpoints(folder).sequences(number), number
+    damage(folder, 0)
+    told = command(*SHORT, "islands.per_rank=1", further(folder)).err
+    assert "is not used: it is cut off" in told
+    assert "going on from the checkpoints of 4 islands" in told
+
+
+def damage(folder: Path, number: int) -> None:
+    """Cut off the newest checkpoint of an island."""
+    saved = checkpoints(folder)
+    path = saved.island_folder(number) / f"{saved.sequences(number)[-1]:012d}.gsr"
+    path.write_bytes(path.read_bytes()[:-1])
 
 
 def test_a_damaged_checkpoint_is_told(command: Any, folder: Path) -> None:
     command(*SHORT)
-    saved = checkpoints(folder)
-    (sequence,) = saved.sequences(1)
-    path = saved.island_folder(1) / f"{sequence:012d}.gsr"
-    path.write_bytes(path.read_bytes()[:-1])
+    damage(folder, 1)
     told = command(*SHORT, further(folder)).err
     assert "is not used: it is cut off" in told
     assert "going on from the checkpoints of 1 island " in told

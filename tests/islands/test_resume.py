@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from math import inf
 from pathlib import Path
@@ -16,7 +17,7 @@ from gsr.exceptions import GSRError
 from gsr.islands.archipelago import make_residents
 from gsr.islands.checkpoints import Checkpoints
 from gsr.islands.resident import Resident
-from gsr.islands.resume import Before, resume
+from gsr.islands.resume import Before, have_absorbed, resume, total_evaluations
 from gsr.islands.transport import Alone, Transport
 from gsr.islands.voyage import Orders
 
@@ -85,7 +86,9 @@ def test_as_many_islands_are_what_they_were(checkpoints: Checkpoints) -> None:
     before, residents = gone_on(checkpoints, 3, 3)
     assert [each.rmse for each in residents] == [each.best_rmse for each in saved]
     assert [each.epoch for each in residents] == [7, 8, 9]
-    assert before == Before(3, 7.0, 9, sum(each.evaluations for each in saved))
+    done = sum(each.evaluations for each in saved)
+    best = min(each.best_rmse for each in saved)
+    assert before == Before(3, 7.0, 9, done, 0, best)  # the guide is at work: no generation yet
 
 
 def test_more_islands_begin_beside_those_that_go_on(checkpoints: Checkpoints) -> None:
@@ -133,6 +136,64 @@ def test_ranks_agree_on_what_was_before(checkpoints: Checkpoints, n_islands: int
     assert (first.islands, first.seconds, first.sequence) == (5, 4.0, 7)
     bound = min(each.best_rmse for each in saved)
     assert min(errors([*mine, *others])) <= bound * (1 + 1e-6)
+
+
+# ---- what was absorbed -------------------------------------------------------------------------
+
+
+def store(checkpoints: Checkpoints, residents: list[Resident], sequence: int) -> None:
+    """Write checkpoints as a run does."""
+    for each in residents:
+        each.keep()
+        checkpoints.write(each.number, sequence, each.snapshot, each.about)
+
+
+def begun(checkpoints: Checkpoints, n_islands: int) -> int:
+    """Write the first checkpoints of some islands, and return their evaluations."""
+    residents = [Resident(k, evolved(k, 100)) for k in range(n_islands)]
+    store(checkpoints, residents, 1)
+    return sum(each.evaluations for each in residents)
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_the_work_of_absorbed_islands_is_counted_for_good(
+    checkpoints: Checkpoints, forgotten: bool
+) -> None:
+    """Whether their own checkpoints are still there or not."""
+    done = begun(checkpoints, 5)
+    n_saved = 5
+    for sequence, n_islands in ((2, 2), (3, 1), (4, 1), (5, 3), (6, 1)):
+        before, residents = gone_on(checkpoints, n_islands, n_saved)
+        assert before.evaluations == done
+        store(checkpoints, residents, sequence)
+        if forgotten:
+            for number in range(n_islands, n_saved):
+                checkpoints.forget(number)
+        n_saved = n_islands if forgotten else max(n_islands, n_saved)
+    found = [checkpoints.latest(number) for number in range(n_saved)]
+    assert total_evaluations([each for each in found if each is not None]) == done
+
+
+def test_an_island_absorbs_another_once(checkpoints: Checkpoints) -> None:
+    begun(checkpoints, 2)
+    _, first = gone_on(checkpoints, 1, 2)
+    store(checkpoints, first, 2)
+    _, second = gone_on(checkpoints, 1, 2)
+    assert second[0].snapshot == first[0].snapshot
+
+
+def test_absorbed_islands_are_needed_as_long_as_an_older_file_is_there(
+    checkpoints: Checkpoints,
+) -> None:
+    begun(checkpoints, 3)
+    _, (first,) = gone_on(checkpoints, 1, 3)
+    needed = []
+    for sequence in (2, 3, 4):
+        store(checkpoints, [first], sequence)
+        needed.append(not have_absorbed(first, checkpoints))
+    assert needed == [True, True, False]
+    begun(checkpoints, 1)  # a file of before
+    assert not have_absorbed(first, checkpoints)
 
 
 # ---- damage ------------------------------------------------------------------------------------
@@ -260,6 +321,6 @@ def test_a_run_that_never_saved_begins(checkpoints: Checkpoints) -> None:
     for deterministic in (False, True):
         told: list[str] = []
         before, residents = gone_on(checkpoints, 2, 2, told, deterministic)
-        assert before == Before()
+        assert replace(before, rmse=inf) == Before()
         assert [each.evaluations for each in residents] == [0, 0]
         assert told == []

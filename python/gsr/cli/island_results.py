@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +13,15 @@ from typing import Any
 
 from gsr import files
 from gsr.cli import shown
-from gsr.cli.island_plan import Plan, make_plan
+from gsr.cli.island_plan import COMMAND, Plan, make_plan
 from gsr.cli.terminal import INTERRUPTED, NO_LAW, NOT_WRITTEN, OK, complain, show
 from gsr.exceptions import GSRError
+from gsr.islands import journal
 from gsr.islands.archipelago import State
 from gsr.islands.checkpoints import Checkpoints
 from gsr.islands.resident import Counts
+from gsr.islands.resume import total_evaluations
+from gsr.islands.troubles import Tell
 from gsr.runs import run_folder
 from gsr.runs.config import toml_value
 from gsr.search import Progress
@@ -28,7 +31,6 @@ PAUSE, TRIES = 2.0, 3
 TERMINATED = 143
 #: Laws of the front that are printed.
 TOP = 10
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,6 @@ def conclude(
     plan.model._take(found, state.status, state.seconds, history, plan.problem, plan.held)
     data = plan.data
     n_islands = plan.orders.per_rank * ranks
-    seed = int(plan.blueprint.settings["seed"])
     more = {
         "ranks": ranks,
         "islands": n_islands,
@@ -94,12 +95,12 @@ def conclude(
         "mpi": library,
         "island_settings": dict(plan.orders.islands),
         "checkpoint_settings": dict(plan.orders.checkpoint),
-        "seeds": [seed + (k << 32) for k in range(n_islands)],
+        "seeds": [plan.blueprint.seed_of(k) for k in range(n_islands)],
         "migration_of_rank_0": None if counts is None else vars(counts),
     }
     return run_folder.Outcome(
         plan.model, data.X, data.y, plan.config, plan.config.data_path(), plan.sha256,
-        data.weights, more,
+        data.weights, more, COMMAND,
     )  # fmt: skip
 
 
@@ -154,20 +155,29 @@ def finished(run: str | os.PathLike[str]) -> Iterator[Path]:
     if _has_result(folder):
         yield folder
         return
-    complain(f"the run in {folder} has no result yet; this is what its checkpoints hold")
+    since = "no result yet" if not (folder / "result.json").exists() else "gone on since its result"
+    complain(f"the run in {folder} has {since}; this is what its checkpoints hold")
     outcome = so_far(folder)
     with TemporaryDirectory(prefix="gsr-") as temporary:
         yield run_folder.write(temporary, outcome)
 
 
 def _has_result(folder: Path) -> bool:
-    """Tell whether there is a result, and of the run that the checkpoints are of."""
-    manifest = Checkpoints(folder / "checkpoints").read_manifest()
+    """Tell whether there is a result, of the run that the checkpoints are of, and not overtaken."""
+    checkpoints = Checkpoints(folder / "checkpoints")
+    manifest = checkpoints.read_manifest()
     if manifest is None:
         return True
-    if not (folder / "result.json").exists():
+    path = folder / "result.json"
+    if not path.exists():
         return False
-    return bool(run_folder.read(folder).result.get("fingerprint") == manifest.fingerprint)
+    if run_folder.read(folder).result.get("fingerprint") != manifest.fingerprint:
+        return False
+    # A run that has ended has written its result last; times of files may be those of copies.
+    if (journal.read_status(folder) or {}).get("state") != "running":
+        return True
+    saved = run_folder.last_changed(checkpoints.folder.glob("*/*.gsr"))
+    return saved is None or saved <= path.stat().st_mtime
 
 
 def so_far(folder: Path) -> run_folder.Outcome:
@@ -182,7 +192,8 @@ def so_far(folder: Path) -> run_folder.Outcome:
     saved = Checkpoints(folder / "checkpoints")
     manifest = saved.read_manifest()
     assert manifest is not None
-    plan = make_plan(str(folder / "config.toml"), [setting], manifest.ranks, lambda _: None)
+    config = str(run_folder.config_path(folder))
+    plan = make_plan(config, [setting], manifest.ranks, lambda _: None, reads=True)
     found = [saved.latest(number) for number in range(manifest.islands)]
     whole = [each for each in found if each is not None]
     if not whole:
@@ -193,7 +204,7 @@ def so_far(folder: Path) -> run_folder.Outcome:
     state = State(
         seconds=max(each.about["seconds"] for each in whole),
         generation=max(each.about["generation"] for each in whole),
-        evaluations=sum(each.about["evaluations"] for each in whole),
+        evaluations=total_evaluations(whole),
         rmse=island.best_rmse,
     )
     last = Progress(

@@ -21,6 +21,8 @@ from gsr.islands.transport import Agreement, Transport
 POLL, BEAT = 0.02, 0.2
 #: Seconds between two looks for what others owe in lock-step.
 SHORT_POLL = 0.002
+#: Seconds in which one checkpoint will do, when all ranks are asked for one.
+SOON = 1.0
 #: Seconds after which an island migrates in any case, unless in lock-step.
 LONGEST_TURN = 5.0
 #: The least work of an epoch, in individuals.
@@ -117,6 +119,10 @@ class Watcher:
         """Tell whether it is time for a checkpoint."""
         return False
 
+    def can_save(self) -> bool:
+        """Tell whether the last checkpoint is written; in lock-step none is begun before."""
+        return True
+
 
 class Archipelago:
     """The islands of a rank.
@@ -135,10 +141,8 @@ class Archipelago:
         Lock-step: the same islands, seeds and settings give the same laws, bit for bit.
     n_threads : int
         Islands that run at a time.
-    seconds, evaluations : float and int
-        Of search before a resumption, and of all islands.
-    absorbed : int
-        Evaluations of islands that those of this rank have absorbed.
+    before : State, optional
+        What earlier pieces of the run have done.
     watcher : Watcher
         What to call meanwhile.
     """
@@ -152,9 +156,7 @@ class Archipelago:
         *,
         deterministic: bool = False,
         n_threads: int = 1,
-        seconds: float = 0.0,
-        evaluations: int = 0,
-        absorbed: int = 0,
+        before: State | None = None,
         watcher: Watcher | None = None,
     ) -> None:
         self.residents = list(residents)
@@ -162,16 +164,16 @@ class Archipelago:
         self.transport = transport
         self.limits = limits
         self.wishes = Wishes()
-        self.state = State(seconds=seconds, evaluations=evaluations)
+        self.state = before or State()
         self.deterministic = deterministic
         self._n_threads = n_threads
-        self._before = seconds
-        self._absorbed = absorbed
+        self._before = self.state.seconds
         self._watcher = watcher or Watcher()
         by_number = {each.number: each for each in self.residents}
         self._exchange = Exchange(by_number, migration, transport, len(self.residents))
         self._agreement: Agreement | None = None
         self._next_beat = 0.0
+        self._saved_at = float("-inf")
         self._start = time.perf_counter()
         self._thread_start = time.thread_time()
 
@@ -272,11 +274,13 @@ class Archipelago:
         self._learn()
 
     def _look_after(self) -> None:
-        if self.wishes.save_now or self.state.save or self._watcher.save_is_due():
+        asked = self.state.save and time.perf_counter() - self._saved_at >= SOON
+        if self.wishes.save_now or asked or self._watcher.save_is_due():
             self._watcher.save(self.residents, None)
+            self._saved_at = time.perf_counter()
             self.wishes.save = self.wishes.save or self.wishes.save_now
             self.wishes.save_now = False
-            self.state = replace(self.state, save=False)
+        self.state = replace(self.state, save=False)
         self._watcher.look(self.state)
 
     # ---- deterministic: in lock-step ---------------------------------------------------------
@@ -380,12 +384,13 @@ class Archipelago:
         return max(reasons, key=REASONS.index)
 
     def _evaluations(self) -> int:
-        return self._absorbed + sum(each.evaluations for each in self.residents)
+        return sum(each.evaluations + each.absorbed_evaluations for each in self.residents)
 
     def _contribution(self) -> tuple[list[float], list[float]]:
         maxima = [
             float(REASONS.index(self.wishes.reason)),
             float(self.wishes.save),
+            float(self.deterministic and not self._watcher.can_save()),
             self.seconds,
             float(max(each.generation for each in self.residents)),
             -min(each.rmse for each in self.residents),
@@ -400,10 +405,10 @@ class Archipelago:
         if found is None:
             return False
         self._agreement = None
-        (reason, save, seconds, generation, best), (evaluations, n_running) = found
+        (reason, save, busy, seconds, generation, best), (evaluations, n_running) = found
         self.state = State(
             self._reason(REASONS[int(reason)], seconds, evaluations, n_running),
-            bool(save),
+            bool(save) and not busy,
             seconds,
             max(int(generation), 0),
             int(evaluations),

@@ -35,13 +35,16 @@ class BackgroundWriter:
         Where they go. Nobody else should write there meanwhile.
     tell : callable
         Takes sentences about failures, in the writer's thread.
+    depth : int
+        How many of an island may wait; older ones are given up.
     """
 
-    def __init__(self, checkpoints: Checkpoints, tell: Tell) -> None:
+    def __init__(self, checkpoints: Checkpoints, tell: Tell, depth: int = 1) -> None:
+        self._depth = depth
         self._checkpoints = checkpoints
         self._troubles = Troubles("checkpoints", tell)
         self._changed = threading.Condition()
-        self._waiting: dict[int, _Job] = {}
+        self._waiting: dict[int, list[_Job]] = {}
         self._current: _Job | None = None
         self._written: dict[int, int] = {}
         self._failed: set[int] = set()
@@ -53,9 +56,11 @@ class BackgroundWriter:
     def submit(
         self, island: int, sequence: int, payload: bytes, about: Mapping[str, Any] | None = None
     ) -> None:
-        """Take a checkpoint to write; one of that island that still waits is given up for it."""
+        """Take a checkpoint to write; of that island older ones that wait are given up for it."""
         with self._changed:
-            self._waiting[island] = _Job(island, sequence, payload, dict(about or {}))
+            waiting = [job for job in self._waiting.get(island, []) if job.sequence != sequence]
+            waiting.append(_Job(island, sequence, payload, dict(about or {})))
+            self._waiting[island] = waiting[-self._depth :]
             self._try_now()
 
     def flush(self, timeout: float) -> bool:
@@ -63,6 +68,11 @@ class BackgroundWriter:
         with self._changed:
             self._try_now()
             return self._changed.wait_for(self._is_idle, timeout)
+
+    def is_idle(self) -> bool:
+        """Tell whether all is written."""
+        with self._changed:
+            return self._is_idle()
 
     def written(self, island: int) -> int | None:
         """Return the number of an island's newest checkpoint on disk that was written here."""
@@ -109,7 +119,9 @@ class BackgroundWriter:
                 untried = (island for island in self._waiting if island not in self._failed)
                 island = next(untried, None)
                 if island is not None:
-                    self._current = self._waiting.pop(island)
+                    self._current, *later = self._waiting.pop(island)
+                    if later:
+                        self._waiting[island] = later
                     return self._current
                 pause = self._due - time.monotonic()
                 if self._waiting and pause <= 0.0:
@@ -121,7 +133,9 @@ class BackgroundWriter:
     def _put_back(self, job: _Job) -> None:
         with self._changed:
             self._current = None
-            self._waiting.setdefault(job.island, job)
+            newer = self._waiting.get(job.island, [])
+            if len(newer) < self._depth and job.sequence not in [each.sequence for each in newer]:
+                self._waiting[job.island] = [job, *newer]
             if not self._failed:
                 self._pause = min(max(2.0 * self._pause, FIRST_PAUSE), LONGEST_PAUSE)
             self._failed.add(job.island)

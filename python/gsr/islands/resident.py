@@ -45,7 +45,12 @@ class Resident:
     earlier : tuple
         Epoch, snapshot and facts of the turn before.
     about : dict
-        Epoch, evaluations, generation and best error of the snapshot.
+        Epoch, evaluations, generation and best error of the snapshot, and what was absorbed.
+    absorbed : int
+        Evaluations of islands that this one has absorbed and that are gone.
+    surplus : dict
+        Those that it has absorbed and whose checkpoints are still there: the number of the
+        checkpoint, and evaluations.
     status, generation, evaluations, rmse, front
         Of the island; newer than the snapshot for a moment.
     """
@@ -62,6 +67,8 @@ class Resident:
     evaluations: int = 0
     rmse: float = float("inf")
     front: list[Any] = field(default_factory=list, repr=False)
+    absorbed: int = 0
+    surplus: dict[int, tuple[int, int]] = field(default_factory=dict)
     emigrants: bytes = field(default=b"", repr=False)
     counts: Counts = field(default_factory=Counts)
     _post: list[Message] = field(default_factory=list)
@@ -69,6 +76,11 @@ class Resident:
 
     def __post_init__(self) -> None:
         self.keep()
+
+    @property
+    def absorbed_evaluations(self) -> int:
+        """Of all islands that this one has absorbed."""
+        return self.absorbed + sum(evaluations for _, evaluations in self.surplus.values())
 
     def put(self, message: Message) -> None:
         """Leave a message for the island; its own thread reads it."""
@@ -96,6 +108,8 @@ class Resident:
             "generation": self.generation,
             "rmse": self.rmse,
         }
+        if self.absorbed or self.surplus:
+            self.about |= {"absorbed": self.absorbed, "surplus": dict(self.surplus)}
 
     def _note(self) -> None:
         self.status = self.island.status

@@ -31,16 +31,19 @@ class Before:
     sequence : int
         The largest number of a checkpoint.
     evaluations : int
-        Of all islands.
-    absorbed : int
-        Of those that islands of this rank have absorbed.
+        Of all islands, those included that were absorbed.
+    generation : int
+        The largest.
+    rmse : float
+        The best error.
     """
 
     islands: int = 0
     seconds: float = 0.0
     sequence: int = 0
     evaluations: int = 0
-    absorbed: int = 0
+    generation: int = 0
+    rmse: float = math.inf
 
 
 def agreed(
@@ -83,7 +86,7 @@ def resume(
     Returns
     -------
     Before
-        The same on all ranks, but for what was absorbed.
+        The same on all ranks.
     """
     n_islands = len(residents) * transport.size
     old = [each.number for each in residents if each.number < n_saved]
@@ -91,27 +94,64 @@ def resume(
     if found is None:
         found = {number: checkpoints.latest(number) for number in old}
     used = [_load(each, found.get(each.number)) for each in residents]
-    surplus = {each: range(each.number + n_islands, n_saved, n_islands) for each in residents}
-    used += [_absorb(each, checkpoints.latest(k)) for each in residents for k in surplus[each]]
-    used_by = [*old, *(k for each in residents for k in surplus[each])]
+    for each in residents:
+        numbers = range(each.number + n_islands, n_saved, n_islands)
+        used += _absorb_all(each, numbers, checkpoints, n_saved)
+        old += numbers
     for note in checkpoints.notes:
         tell(f"WARNING: {note}")
     kept = [each for each in used if each is not None]
-    absorbed = sum(int(each.about.get("evaluations", 0)) for each in kept if each.island not in old)
     # Above all numbers, of files that cannot be used too: a new one must not push them out.
-    numbers = [number for each in used_by for number in checkpoints.sequences(each)]
+    numbers_used = [sequence for number in old for sequence in checkpoints.sequences(number)]
+    before, epoch = _agree_on_before(residents, kept, max(numbers_used, default=0), transport)
+    for each in residents:
+        each.epoch = epoch if deterministic else each.epoch
+        each.keep()
+    return before
+
+
+def _agree_on_before(
+    residents: Sequence[Resident], kept: Sequence[Checkpoint], sequence: int, transport: Transport
+) -> tuple[Before, int]:
+    """Return what was before, and the largest epoch, of all ranks."""
     maxima = [
         max((float(each.about.get("seconds", 0.0)) for each in kept), default=0.0),
-        float(max(numbers, default=0)),
+        float(sequence),
         max((float(each.epoch) for each in residents), default=0.0),
+        max((float(each.island.generation) for each in residents), default=0.0),
+        -min((float(each.island.best_rmse) for each in residents), default=math.inf),
     ]
-    evaluated = absorbed + sum(each.island.evaluations for each in residents)
-    sums = [float(len(kept)), float(evaluated)]
-    (seconds, sequence, epoch), (n_used, evaluations) = agreed(transport, maxima, sums)
-    for each in residents:
-        each.epoch = int(epoch) if deterministic else each.epoch
-        each.keep()
-    return Before(int(n_used), seconds, int(sequence), int(evaluations), absorbed)
+    done = sum(each.island.evaluations + each.absorbed_evaluations for each in residents)
+    found, (n_used, evaluations) = agreed(transport, maxima, [float(len(kept)), float(done)])
+    seconds, last, epoch, generation, best = found
+    return Before(
+        int(n_used), seconds, int(last), int(evaluations), max(int(generation), 0), -best
+    ), int(epoch)
+
+
+def have_absorbed(resident: Resident, checkpoints: Checkpoints) -> bool:
+    """Tell whether each checkpoint of an island has what the island has absorbed.
+
+    Parameters
+    ----------
+    resident : Resident
+        Whatever checkpoint it goes on from, the islands of its `surplus` must be in it.
+    checkpoints : Checkpoints
+        Of the run.
+    """
+    if not resident.surplus:
+        return True
+    wanted = {number: sequence for number, (sequence, _) in resident.surplus.items()}
+    return all(
+        wanted.items() <= {number: sequence for number, (sequence, _) in _surplus(each)}.items()
+        for each in _whole(resident.number, checkpoints).values()
+    )
+
+
+def total_evaluations(found: Sequence[Checkpoint]) -> int:
+    """Return the evaluations of a whole run, of which these are the last checkpoints."""
+    numbers = {each.island for each in found}
+    return sum(_evaluations(each, numbers.__contains__) for each in found)
 
 
 def _common(
@@ -152,17 +192,49 @@ def _load(resident: Resident, found: Checkpoint | None) -> Checkpoint | None:
     except _core.DamagedBytes as error:
         raise _foreign(found, error) from error
     resident.epoch = int(found.about.get("epoch", 0))
+    resident.absorbed = int(found.about.get("absorbed", 0))
+    resident.surplus = dict(_surplus(found))
     return found
 
 
-def _absorb(resident: Resident, found: Checkpoint | None) -> Checkpoint | None:
-    if found is None:
-        return None
+def _absorb_all(
+    resident: Resident, numbers: Sequence[int], checkpoints: Checkpoints, n_saved: int
+) -> list[Checkpoint | None]:
+    """Let an island absorb those that are too many; the work of none is lost or counted twice."""
+
+    def is_there(number: int) -> bool:
+        return number < n_saved and checkpoints.latest(number) is not None
+
+    before, resident.surplus = resident.surplus, {}
+    resident.absorbed += sum(done for k, (_, done) in before.items() if not is_there(k))
+    used = [checkpoints.latest(number) for number in numbers]
+    for found in used:
+        if found is not None:
+            known, _ = before.get(found.island, (None, 0))
+            if known != found.sequence:
+                _absorb(resident, found)
+            resident.surplus[found.island] = (found.sequence, _evaluations(found, is_there))
+    return used
+
+
+def _absorb(resident: Resident, found: Checkpoint) -> None:
     try:
         resident.island.absorb(found.payload)
     except _core.DamagedBytes as error:
         raise _foreign(found, error) from error
-    return found
+
+
+def _surplus(found: Checkpoint) -> list[tuple[int, tuple[int, int]]]:
+    """Return which islands a checkpoint has absorbed: number, sequence and evaluations."""
+    listed = found.about.get("surplus", {})
+    return [(int(number), (int(k), int(done))) for number, (k, done) in listed.items()]
+
+
+def _evaluations(found: Checkpoint, is_there: Callable[[int], bool]) -> int:
+    """Return the evaluations in a checkpoint, and those absorbed of islands no longer there."""
+    about = found.about
+    gone = sum(done for number, (_, done) in _surplus(found) if not is_there(number))
+    return int(about.get("evaluations", 0)) + int(about.get("absorbed", 0)) + gone
 
 
 def _foreign(found: Checkpoint, error: Exception) -> GSRError:

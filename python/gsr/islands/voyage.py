@@ -16,7 +16,7 @@ from gsr.exceptions import GSRError
 from gsr.islands.archipelago import Archipelago, Limits, State, make_residents
 from gsr.islands.checkpoints import Checkpoints, Manifest
 from gsr.islands.migration import make_migration
-from gsr.islands.resume import Before, agreed, resume
+from gsr.islands.resume import Before, agreed, have_absorbed, resume
 from gsr.islands.signals import heard
 from gsr.islands.transport import Transport
 from gsr.islands.watch import RunWatcher
@@ -137,6 +137,7 @@ class Voyage:
             orders.checkpoint["interval"],
             residents[0].epoch if deterministic else self.before.sequence,
             tell,
+            deterministic,
         )
         self.archipelago = Archipelago(
             residents,
@@ -145,9 +146,12 @@ class Voyage:
             Limits(orders.max_time, orders.max_evals),
             deterministic=deterministic,
             n_threads=orders.n_threads,
-            seconds=self.before.seconds,
-            evaluations=self.before.evaluations,
-            absorbed=self.before.absorbed,
+            before=State(
+                seconds=self.before.seconds,
+                generation=self.before.generation,
+                evaluations=self.before.evaluations,
+                rmse=self.before.rmse,
+            ),
             watcher=self.watcher,
         )
         self.watcher.archipelago = self.archipelago
@@ -171,8 +175,9 @@ class Voyage:
         if archipelago.deterministic:
             sequence = archipelago.residents[0].snapshot_epoch
         watcher.save(archipelago.residents, sequence)
+        written = watcher.flush()
         watcher.metrics.event("stop", reason=state.status)
-        self._forget_surplus(watcher.flush())
+        self._forget_surplus(written)
         archipelago.merge_laws()
         return state
 
@@ -193,10 +198,11 @@ class Voyage:
         self.checkpoints.write_manifest(self.orders.manifest(self.transport.size, islands))
 
     def _forget_surplus(self, written: bool) -> None:
-        """Remove the checkpoints of islands that were absorbed, once others have theirs."""
+        """Remove the checkpoints of islands that were absorbed, once no older one needs them."""
         surplus = range(self.n_islands, self.orders.n_saved)
         if not surplus:
             return
+        written = written and all(have_absorbed(each, self.checkpoints) for each in self._residents)
         (missing,), _ = agreed(self.transport, [float(not written)])
         if missing:
             return

@@ -40,6 +40,8 @@ class RunWatcher(Watcher):
         The number of the last checkpoint.
     tell : callable
         Takes sentences for the user.
+    lock_step : bool
+        Whether checkpoints are numbered by epochs.
     """
 
     def __init__(
@@ -50,17 +52,21 @@ class RunWatcher(Watcher):
         interval: float,
         sequence: int,
         tell: Callable[[str], None],
+        lock_step: bool = False,
     ) -> None:
         self._folder = folder
         self._rank = rank
         self._tell = tell
         self.warnings: list[str] = []
         self.metrics = Metrics(folder, rank, self.warn)
-        self._writer = BackgroundWriter(checkpoints, self.warn)
+        # A signal in lock-step asks for those of two epochs at once.
+        self._writer = BackgroundWriter(checkpoints, self.warn, depth=2 if lock_step else 1)
         self._interval = interval
         self._sequence = sequence
+        self._submitted: dict[int, tuple[int, bytes]] = {}
         self._saved_at = time.monotonic()
         self._saved: float | None = None
+        self._complete = sequence
         self._due = 0.0
         self.archipelago: Archipelago | None = None
         self.report: Report | None = None
@@ -81,40 +87,63 @@ class RunWatcher(Watcher):
         """Tell whether it is time for a checkpoint."""
         return time.monotonic() - self._saved_at >= self._interval
 
-    def save(self, residents: Sequence[Resident], sequence: int | None) -> None:
-        """Have the snapshots written."""
-        self._submit(residents, self._sequence + 1 if sequence is None else sequence)
+    def can_save(self) -> bool:
+        """Tell whether the last checkpoint is written."""
+        return self._writer.is_idle()
 
-    def _submit(self, residents: Sequence[Resident], sequence: int) -> None:
-        lock_step = self.archipelago is not None and self.archipelago.deterministic
-        if lock_step:
-            self._writer.flush(PATIENCE)  # all islands must have the same ones
-        self._sequence = sequence
-        self._saved_at = time.monotonic()
-        seconds = self.archipelago.seconds if self.archipelago is not None else 0.0
+    def save(self, residents: Sequence[Resident], sequence: int | None) -> None:
+        """Have the snapshots written; one that has not changed keeps its number."""
+        self._begin(self._sequence + 1 if sequence is None else sequence)
         for each in residents:
-            payload, about = each.snapshot, each.about
-            if lock_step and sequence == each.earlier[0]:
-                _, payload, about = each.earlier
-            self._writer.submit(each.number, sequence, payload, {**about, "seconds": seconds})
-        self._saved = time.time()
-        self.metrics.event("checkpoint", sequence=sequence)
+            number = self._sequence
+            last, payload = self._submitted.get(each.number, (0, b""))
+            if sequence is None and payload == each.snapshot:
+                number = last
+            self._submit(each.number, number, each.snapshot, each.about)
 
     def save_both(self, residents: Sequence[Resident]) -> None:
         """Have the last two snapshots written, but none that is on disk already."""
         done = self._sequence
-        for sequence in sorted({residents[0].earlier[0], residents[0].snapshot_epoch}):
-            if sequence > done and all(each.earlier[1] for each in residents):
-                self._submit(residents, sequence)
+        earlier, last = residents[0].earlier[0], residents[0].snapshot_epoch
+        if earlier > done and all(each.earlier[1] for each in residents):
+            self._begin(earlier)
+            for each in residents:
+                self._submit(each.number, *each.earlier)
+        if last > done:
+            self.save(residents, last)
+
+    def _begin(self, sequence: int) -> None:
+        self._sequence = sequence
+        self._saved_at = time.monotonic()
+
+    def _submit(self, island: int, sequence: int, payload: bytes, about: Mapping[str, Any]) -> None:
+        seconds = self.archipelago.seconds if self.archipelago is not None else 0.0
+        self._submitted[island] = sequence, payload
+        self._writer.submit(island, sequence, payload, {**about, "seconds": seconds})
 
     def flush(self) -> bool:
         """Wait for the disk; False if it does not take everything."""
-        return self._writer.flush(PATIENCE)
+        done = self._writer.flush(PATIENCE)
+        self._note_written()
+        return done
+
+    def _note_written(self) -> None:
+        """Note a checkpoint when it is on disk, of all islands of this rank."""
+        complete = [
+            self._sequence if self._writer.written(island) == sequence
+            else self._writer.written(island) or 0
+            for island, (sequence, _) in self._submitted.items()
+        ]  # fmt: skip
+        if complete and min(complete) > self._complete:
+            self._complete = min(complete)
+            self._saved = time.time()
+            self.metrics.event("checkpoint", sequence=self._complete)
 
     # ---- figures and display -----------------------------------------------------------------
 
     def look(self, state: State) -> None:
         """Show and record how far the run is."""
+        self._note_written()
         signals = self.archipelago.wishes.signals if self.archipelago is not None else []
         while signals:
             self.metrics.event("signal", signal=signals.pop(0))
