@@ -15,6 +15,8 @@ from wires import Wired, on_ranks
 
 from gsr.blueprint import Blueprint, Variant
 from gsr.exceptions import GSRError
+from gsr.islands import archipelago as archipelago_module
+from gsr.islands import archipelago as archipelago_module
 from gsr.islands.archipelago import Archipelago, Limits, State, Watcher, make_residents
 from gsr.islands.checkpoints import Checkpoints
 from gsr.islands.migration import Message, Migration, make_migration
@@ -295,6 +297,52 @@ def test_a_wish_to_save_reaches_all_ranks() -> None:
         return mine.state.status == "stopped" and watcher.n_saved > 0
 
     assert on_ranks(2, program) == [True, True]
+
+
+def test_one_checkpoint_will_do_for_a_signal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rank that was asked has saved at once, before all have agreed to."""
+    monkeypatch.setattr(archipelago_module, "SOON", float("inf"))
+    n_saved = [0, 0]
+
+    class Counter(Watcher):
+        def save(self, residents: Sequence[Resident], sequence: int | None) -> None:
+            n_saved[residents[0].number] += 1
+
+    def program(rank: Wired) -> None:
+        mine = archipelago(posed(), 2, rank, watcher=Counter(), limits=Limits())
+        mine.wishes.save_now = rank.rank == 1
+        for _ in mine.steps():
+            if rank.rank == 0 and n_saved[0] and not mine.state.save:
+                mine.wishes.stop("stopped")
+
+    on_ranks(2, program)
+    assert n_saved == [1, 1]
+
+
+def test_in_lock_step_nobody_saves_while_one_rank_cannot() -> None:
+    saved_at: list[list[int]] = [[], []]
+
+    class Busy(Watcher):
+        def __init__(self, rank: int) -> None:
+            self.rank = rank
+
+        def save_is_due(self) -> bool:
+            return True
+
+        def can_save(self) -> bool:
+            return self.rank == 0 or not saved_at[1]
+
+        def save(self, residents: Sequence[Resident], sequence: int | None) -> None:
+            assert sequence is not None
+            saved_at[self.rank].append(sequence)
+
+    def program(rank: Wired) -> int:
+        mine = in_step(posed(), 2, transport=rank, watcher=Busy(rank.rank))
+        mine.run()
+        return mine.residents[0].epoch
+
+    assert min(on_ranks(2, program)) > 2
+    assert saved_at == [[1], [1]]
 
 
 def test_snapshots_are_whole_islands_at_any_look() -> None:
