@@ -110,10 +110,9 @@ class Blueprint:
         """
         n_variants = len(self.variants)
         variant = self.variants[number % n_variants]
-        seed = int(self.settings["seed"])
         settings = make_settings(
-            {**self.settings, **variant.settings, "seed": seed + (number << 32)},
-            scan_seed=seed,
+            {**self.settings, **variant.settings, "seed": self.seed_of(number)},
+            scan_seed=self.seed_of(0),
             share=number // n_variants,
             n_shares=len(range(number % n_variants, n_islands, n_variants)),
         )
@@ -130,6 +129,10 @@ class Blueprint:
         if number == 0:
             self._start(island)
         return island
+
+    def seed_of(self, number: int) -> int:
+        """Return the seed of an island: far from those of the others."""
+        return int(self.settings["seed"]) + (number << 32)
 
     def _start(self, island: Any) -> None:
         for psi, phi in self.starts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ import pytest
 from gsr import cli, load
 from gsr.cli import island_plan, island_results
 from gsr.cli.islands import main
+from gsr.cli.status import as_text, examine
 from gsr.islands.checkpoints import Checkpoints
 
 CONFIG = """\
@@ -135,6 +137,80 @@ def test_all_mistakes_are_told_at_once_with_their_lines(command: Any, folder: Pa
 
 
 @pytest.mark.parametrize(
+    "section, told",
+    [
+        ('[library]\nfeatures = ["sine"]', "line 11: library.features: 'sine' is not a built-in"),
+        ("[search]\nmin_factors = 5\nmax_factors = 2", "line 11: search.min_factors: "),
+        ('[search]\ncriterion = "best"', "line 11: search.criterion: criterion must be"),
+        ('[search]\nconstraints = {q = "increasing"}', "line 11: search.constraints: "),
+        ('[search]\nstart = "y = q*zz"', "line 11: search.start: "),
+        ('[library]\nforbid = {q = ["sin"]}', "line 11: library.forbid: "),
+        (
+            '[[islands.variants]]\ndepth = 1\n[[islands.variants]]\nforbid = {q = ["sin"]}',
+            "line 13: islands.variants: table 2: ",
+        ),
+    ],
+)
+def test_mistakes_that_need_the_data_have_keys_and_lines(
+    command: Any, folder: Path, section: str, told: str
+) -> None:
+    (folder / "config.toml").write_text(f"{CONFIG}{section}\n")
+    assert f"config.toml: a mistake\n  {told}" in command(code=2, more=("--dry-run",)).err
+    assert not (folder / "run").exists()
+
+
+def test_mistakes_that_need_the_data_are_told_together(command: Any, folder: Path) -> None:
+    (folder / "config.toml").write_text(
+        f"{CONFIG}[library]\nfeatures = ['sine']\ntarget = ['cosine']\n"
+        '[search]\nrequired_terms = ["q"]\n'
+    )
+    told = command('search.start="y = zz"', 'data.drop=["none"]', code=2).err
+    assert "5 mistakes" in told
+    for each in (
+        "line 11: library.features: ",
+        "line 12: library.target: ",
+        "line 14: search.required_terms: ",
+        "--set: search.start: ",
+        "--set: data.drop: ",
+    ):
+        assert each in told, each
+
+
+def test_wrong_edges_have_a_key(command: Any) -> None:
+    told = command("islands.topology=edges", "islands.edges=[[1, 1]]", code=2).err
+    assert "--set: islands.edges: the edge [1, 1] leads from an island to itself" in told
+
+
+@pytest.mark.parametrize(
+    "output, code, told",
+    [
+        ("exact.csv", 2, "--set: run.output: the run folder exact.csv is a file"),
+        ("/proc/none", 3, "--set: run.output: cannot write /proc/none"),
+    ],
+)
+def test_a_dry_run_sees_where_nothing_can_be_written(
+    command: Any, folder: Path, output: str, code: int, told: str
+) -> None:
+    before = sorted(folder.iterdir())
+    assert told in command(f"run.output={output}", code=code, more=("--dry-run",)).err
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_run_does_not_replace_its_table(command: Any, folder: Path) -> None:
+    os.rename(folder / "exact.csv", folder / "sample.csv")
+    told = command("data.path=sample.csv", "run.output=.", code=2).err
+    assert "sample.csv would be replaced by the run's sample.csv" in told
+
+
+def test_lock_step_tells_that_a_clock_will_end_it(command: Any) -> None:
+    mode, dry = "islands.mode=deterministic", {"more": ("--dry-run",)}
+    told = command(mode, **dry).err
+    assert "run.max_time (30 s) ends this run by the clock" in told
+    assert command(mode, "run.max_time=inf", **dry).err == ""
+    assert command(mode, "run.max_evals=100", **dry).err == ""
+
+
+@pytest.mark.parametrize(
     "settings, word",
     [
         (("data.path=none.csv",), "none.csv"),
@@ -202,6 +278,46 @@ def test_a_constant_is_no_law(command: Any, folder: Path) -> None:
 def test_levels_of_the_log(command: Any) -> None:
     assert "2 islands on 1 rank" in command().err
     assert command("run.output=other", "log.level=error").err == ""
+
+
+OWN = f"# Mine; do not touch.\n{CONFIG}output = '.'\n"
+
+
+def test_a_run_beside_its_configuration_leaves_it_alone(command: Any, folder: Path) -> None:
+    (folder / "config.toml").write_text(OWN.replace("seed = 1\n", ""))
+    command(*SHORT)
+    assert (folder / "config.toml").read_text() == OWN.replace("seed = 1\n", "")
+    first = json.loads((folder / "result.json").read_text())
+    copy = (folder / "config.run.toml").read_text()
+    again = "gsr islands --set run.output=again"
+    assert copy.startswith(f"# repeats the run: {again} {folder.name}/config.run.toml\n")
+    assert f"seed = {first['seed']}" in copy
+    told = command(*SHORT, f"run.max_evals={first['evaluations'] + FURTHER}").err
+    assert "going on from the checkpoints of 2 islands" in told
+    assert cli.main(["report", str(folder)]) == 0
+    assert "config.run.toml" in (folder / "report.html").read_text()
+
+
+def test_the_configuration_of_a_run_starts_it_again(
+    command: Any, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command(*SHORT, "checkpoint.resume=false")
+    text = (folder / "run" / "config.toml").read_text()
+    assert "resume" not in text
+    capsys.readouterr()
+    assert main(["run/config.toml"]) == 0
+    assert "is finished (max_evals)" in capsys.readouterr().err
+    assert main(["run/config.toml", f"--set={further(folder)}"]) == 0
+    assert "going on from" in capsys.readouterr().err
+    assert not (folder / "run" / "config.run.toml").exists()
+
+
+def test_a_result_without_checkpoints_is_not_replaced(command: Any, folder: Path) -> None:
+    command()
+    shutil.rmtree(folder / "run" / "checkpoints")
+    told = command(code=2).err
+    assert "holds the result of a run; choose another, or set run.overwrite to true" in told
+    command("run.overwrite=true")
 
 
 # ---- going on ----------------------------------------------------------------------------------
@@ -438,6 +554,58 @@ def test_ctrl_c_stops_with_a_result(start: Any, folder: Path, mode: str) -> None
     assert found["status"] == "interrupted"
     assert out.startswith(f"{found['equation']}\n")
     assert checkpoints(folder).sequences(0)
+
+
+# ---- company ----------------------------------------------------------------------------------
+
+
+def test_a_folder_is_of_one_run(start: Any, folder: Path) -> None:
+    runs = [start(*ENDLESS) for _ in range(3)]
+    ends = time.monotonic() + 60
+    while sum(run.poll() is None for run in runs) > 1 and time.monotonic() < ends:
+        time.sleep(0.05)
+    (left,) = (run for run in runs if run.poll() is None)
+    for run in runs:
+        if run is not left:
+            err = run.communicate()[1]
+            assert run.returncode == 2
+            assert re.search(rf"another run writes to .*run \(.*, process {left.pid}\)", err), err
+    assert not list((folder / "run").glob("checkpoints.old-*"))
+
+
+def test_a_killed_run_is_told_and_taken_up_at_once(start: Any, folder: Path) -> None:
+    process = start(*ENDLESS, "checkpoint.interval=0.1")
+    until(process, lambda: checkpoints(folder).sequences(0) and searches(folder))
+    assert examine(folder / "run")["state"] == "running"
+    process.kill()
+    process.communicate()
+    found = examine(folder / "run")
+    assert found["state"] == "silent"
+    assert "its process is gone; start it again" in as_text(found)
+    process = start(*ENDLESS)
+    lines = (process.stderr.readline() for _ in range(2))
+    assert any("going on from the checkpoints" in line for line in lines)
+
+
+def test_a_report_of_a_run_that_was_taken_up_again_is_of_what_it_has_now(
+    start: Any, command: Any, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command(*SHORT)
+    before = result(folder)
+    process = start(*ENDLESS, "checkpoint.interval=0.1")
+    wanted = before["evaluations"] + FURTHER
+    until(process, lambda: sum(evaluated(folder)) > wanted)
+    assert result(folder) == before
+    capsys.readouterr()
+    assert cli.main(["report", "run"]) == 0
+    assert "has gone on since its result" in capsys.readouterr().err
+    (told,) = re.findall(r"([\d,]+) candidates", (folder / "run" / "report.html").read_text())[:1]
+    assert int(told.replace(",", "")) > wanted
+
+
+def evaluated(folder: Path) -> list[int]:
+    found = [checkpoints(folder).latest(number) for number in range(2)]
+    return [int(each.about["evaluations"]) for each in found if each is not None]
 
 
 # ---- a disk that does not take it --------------------------------------------------------------

@@ -59,7 +59,7 @@ class FitData:
     columns: tuple[str, ...]
 
 
-def load(source: Source, config: Config, tell: Callable[[str], None]) -> FitData:
+def load(source: Source, config: Config, tell: Callable[[str], object]) -> FitData:
     """Read the table of a configuration.
 
     Parameters
@@ -170,7 +170,7 @@ class _Roles:
                 raise GSRError(f"{self._origin}: {name!r} is both among --features and --drop")
 
 
-def _complete(table: Table, missing: str, tell: Callable[[str], None]) -> Table:
+def _complete(table: Table, missing: str, tell: Callable[[str], object]) -> Table:
     """Return the table without rows that miss a value, if that is wanted."""
     infinite = np.isinf(table.values)
     if infinite.any():
@@ -196,7 +196,7 @@ def _complete(table: Table, missing: str, tell: Callable[[str], None]) -> Table:
     return replace(table, values=table.values[~bad], lines=lines)
 
 
-def without_constants(data: FitData, origin: str, tell: Callable[[str], None]) -> FitData:
+def without_constants(data: FitData, origin: str, tell: Callable[[str], object]) -> FitData:
     """Leave out features that are the same in every row."""
     constant = (data.X[:1] == data.X).all(axis=0)
     if not constant.any() or len(data.X) < 2:
@@ -209,7 +209,7 @@ def without_constants(data: FitData, origin: str, tell: Callable[[str], None]) -
     return replace(data, X=data.X[:, kept], names=tuple(data.names[c] for c in kept))
 
 
-def warn_of_copies(data: FitData, tell: Callable[[str], None]) -> None:
+def warn_of_copies(data: FitData, tell: Callable[[str], object]) -> None:
     """Tell which features are a target under another name, or times a number."""
     if len(data.y) < 2:
         return

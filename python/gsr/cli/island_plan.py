@@ -6,9 +6,6 @@ import hashlib
 import json
 import os
 import secrets
-import socket
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,21 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from gsr import files, options, prior, search
+from gsr import files, library, options, prior, search
 from gsr.blueprint import Blueprint, Variant, settings_values
 from gsr.cli.fit_data import FitData, load
 from gsr.cli.named_estimator import NamedRegressor
 from gsr.cli.terminal import complain, counted
 from gsr.exceptions import GSRError
-from gsr.islands import journal
-from gsr.islands.checkpoints import Manifest
+from gsr.islands.checkpoints import Checkpoints, Manifest
 from gsr.islands.migration import make_migration
+from gsr.islands.troubles import Tell
 from gsr.islands.voyage import Orders
 from gsr.problem import Problem
 from gsr.rows import Rows
 from gsr.runs import config as configs
 from gsr.runs import run_folder, settings
 from gsr.runs.config import Config
+from gsr.runs.culprits import Culprits
+from gsr.runs.folder_lock import FolderLock
 from gsr.tables import path_of
 from gsr.whole_files import remove_leftovers
 
@@ -38,9 +37,10 @@ from gsr.whole_files import remove_leftovers
 NOT_THE_PROBLEM = ("max_generations", "max_evaluations", "n_threads", "max_bytes")
 #: A search that ended so has nothing left to do.
 DONE = ("exact", "threshold")
-#: Seconds after which a run shows no sign of life, and looks, a second apart, at one that may.
-FRESH, LOOKS = 10.0, 4
-Tell = Callable[[str], None]
+#: Sections that say what is searched for.
+OF_THE_PROBLEM = ("data", "library", "search", "run", "log")
+#: What a configuration is given to, to repeat a run.
+COMMAND = "gsr islands --set run.output=again"
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +63,12 @@ class Plan:
         Rows that are held out.
     orders : Orders
         For all ranks.
+    saved : Manifest, optional
+        What the checkpoints have in common from which the run goes on.
     finished : dict, optional
         The result of a run that is over already.
+    lock : FolderLock
+        On the run folder, from `prepare` on.
     """
 
     config: Config
@@ -74,7 +78,9 @@ class Plan:
     problem: Problem
     held: Rows | None
     orders: Orders
+    saved: Manifest | None
     finished: dict[str, Any] | None
+    lock: FolderLock
 
     @property
     def blueprint(self) -> Blueprint:
@@ -82,7 +88,9 @@ class Plan:
         return self.problem.blueprint
 
 
-def make_plan(path: str, overrides: list[str], ranks: int, tell: Tell) -> Plan:
+def make_plan(
+    path: str, overrides: list[str], ranks: int, tell: Tell, *, reads: bool = False
+) -> Plan:
     """Plan a run; nothing is written.
 
     Parameters
@@ -95,6 +103,8 @@ def make_plan(path: str, overrides: list[str], ranks: int, tell: Tell) -> Plan:
         How many there are.
     tell : callable
         Takes remarks.
+    reads : bool
+        Whether the plan is made to read a run, of which the folder may be another's.
 
     Returns
     -------
@@ -104,37 +114,33 @@ def make_plan(path: str, overrides: list[str], ranks: int, tell: Tell) -> Plan:
     ------
     GSRError
         Tells what is wrong: in the file, the table, or the run folder.
+    WritingError
+        If the run folder cannot be written to.
     """
     config = configs.read(path, overrides, required=settings.OF_ISLANDS)
     folder = Path(config.get("run", "output") or settings.ISLANDS_OUTPUT)
-    checkpoint = config.section("checkpoint")
-    saved = _manifest(folder) if checkpoint["resume"] else None
+    saved = _manifest(folder) if config.get("checkpoint", "resume") else None
     config = _seeded(config, saved)
     source = files.Source(config.data_path())
     file = path_of(source.path)
     digest = files.sha256(file) if file is not None else None
-    data = load(source, config, tell)
-    if data.y.ndim == 2:
-        raise GSRError(
-            "data.target must be one column here; start a run for each target, for instance with "
-            "an array of jobs"
-        )
-    config = config.changed({("data", "target"): data.columns[0]})
-    model, problem, held = _pose(config, data, ranks)
+    config, data, model, problem, held = _posed(config, path, source, ranks, tell)
     orders = _orders(config, folder, problem.blueprint, ranks, saved)
     orders = replace(orders, islands=_with_edges(orders, ranks, tell))
-    make_migration(orders.per_rank * ranks, orders.seed, orders.islands)  # tells wrong edges
+    _check_edges(config, path, orders, ranks)
+    finished = _finished(folder, saved, config)
+    if not reads and finished is None:
+        _check_folder(folder, file, config)
+        _tell_of_the_clock(config, tell)
     if saved is not None:
         wanted = orders.manifest(ranks, orders.per_rank * ranks)
         for remark in saved.check_resumable(wanted, folder):
             tell(f"WARNING: {remark}")
-    finished = _finished(folder, saved, config)
-    return Plan(config, data, digest, model, problem, held, orders, finished)
+    lock = FolderLock(orders.folder)
+    return Plan(config, data, digest, model, problem, held, orders, saved, finished, lock)
 
 
 def _manifest(folder: Path) -> Manifest | None:
-    from gsr.islands.checkpoints import Checkpoints
-
     return Checkpoints(folder / "checkpoints").read_manifest()
 
 
@@ -146,21 +152,59 @@ def _seeded(config: Config, saved: Manifest | None) -> Config:
     return config.changed({("run", "seed"): seed})
 
 
+# ---- what is searched for ------------------------------------------------------------------------
+
+
+def _posed(
+    config: Config, origin: str, source: files.Source, ranks: int, tell: Tell
+) -> tuple[Config, FitData, NamedRegressor, Problem, Rows | None]:
+    """Return the problem; all that is wrong with it is told at once, with keys and lines."""
+    culprits = Culprits(config)
+    culprits.attempt(_check_parameters, OF_THE_PROBLEM)
+    data = culprits.attempt(lambda changed: _load(source, changed, tell), ("data",))
+    posed = None
+    if data is not None:
+        posed = culprits.attempt(lambda changed: _pose(changed, data, ranks), OF_THE_PROBLEM)
+    variants = [] if posed is None else _variants(culprits, posed[1].blueprint)
+    culprits.raise_told(origin)
+    assert data is not None
+    assert posed is not None
+    model, problem, held = posed
+    problem.blueprint = replace(problem.blueprint, variants=variants)
+    return config.changed({("data", "target"): data.columns[0]}), data, model, problem, held
+
+
+def _check_parameters(config: Config) -> None:
+    """Check what can be checked without data."""
+    asked = config.estimator_options()
+    NamedRegressor(**asked)._check_parameters()
+    for name in ("library", "target_library"):
+        if name in asked:
+            library.resolve(asked[name])
+
+
+def _load(source: files.Source, config: Config, tell: Tell) -> FitData:
+    if isinstance(config.get("data", "target"), list):
+        raise GSRError(
+            "data.target must be one column here; start a run for each target, for instance with "
+            "an array of jobs"
+        )
+    return load(source, config, tell)
+
+
 def _pose(config: Config, data: FitData, ranks: int) -> tuple[NamedRegressor, Problem, Rows | None]:
     asked = config.estimator_options()
     asked["n_jobs"] = _n_threads(config, ranks)
     model = NamedRegressor(**asked).named(data.names, *data.targets)
-    model._check_parameters()
     problem, held = model._pose(model._validate(data.X, data.y, data.weights))
     of = problem.blueprint
-    per_rank = config.get("islands", "per_rank")
     changed = {
         **of.settings,
-        "n_threads": max(1, asked["n_jobs"] // per_rank),
+        "n_threads": max(1, asked["n_jobs"] // config.get("islands", "per_rank")),
         "max_evaluations": 0,  # all islands together have that limit
     }
-    variants = [_variant(each, asked, of) for each in config.get("islands", "variants") or [{}]]
-    problem.blueprint = replace(of, settings=changed, variants=variants)
+    problem.blueprint = replace(of, settings=changed)
+    problem.blueprint.island()  # tells what the core has against it
     return model, problem, held
 
 
@@ -169,6 +213,29 @@ def _n_threads(config: Config, ranks: int) -> int:
     if ranks > 1 and not config.is_set("run", "n_jobs"):
         return int(config.get("islands", "per_rank"))
     return search.n_threads(config.get("run", "n_jobs"))
+
+
+def _variants(culprits: Culprits, of: Blueprint) -> list[Variant]:
+    """Return in what islands differ; what is wrong with it is told."""
+    asked = culprits.config.estimator_options()
+    found = []
+    for number, table in enumerate(culprits.config.get("islands", "variants") or [{}], start=1):
+        try:
+            found.append(_variant(table, asked, of))
+        except GSRError as error:
+            name = _culprit(table, asked, of)
+            path = ("islands", "variants", str(number), *([] if name is None else [name]))
+            culprits.tell(path, f"table {number}: {error}")
+    return found
+
+
+def _culprit(table: dict[str, Any], asked: dict[str, Any], of: Blueprint) -> str | None:
+    """Return the key without which a variant would do."""
+    for name in table:
+        with suppress(GSRError):
+            _variant({key: value for key, value in table.items() if key != name}, asked, of)
+            return name
+    return None
 
 
 def _variant(changes: dict[str, Any], asked: dict[str, Any], of: Blueprint) -> Variant:
@@ -187,7 +254,10 @@ def _variant(changes: dict[str, Any], asked: dict[str, Any], of: Blueprint) -> V
     checked = settings_values(
         options.make_settings(asked.get("preset", "default"), encoding, known)
     )
-    return Variant({name: checked[name] for name in changes}, rules)
+    variant = Variant({name: checked[name] for name in changes}, rules)
+    if variant != Variant():
+        replace(of, variants=[variant]).island()  # tells what the core has against it
+    return variant
 
 
 def _orders(
@@ -222,6 +292,28 @@ def _with_edges(orders: Orders, ranks: int, tell: Tell) -> dict[str, Any]:
     return islands
 
 
+def _check_edges(config: Config, origin: str, orders: Orders, ranks: int) -> None:
+    try:
+        make_migration(orders.per_rank * ranks, orders.seed, orders.islands)
+    except GSRError as error:
+        culprits = Culprits(config)
+        culprits.tell(("islands", "edges"), str(error))
+        culprits.raise_told(origin)
+
+
+def _tell_of_the_clock(config: Config, tell: Tell) -> None:
+    """Tell who wants a run that can be repeated that a clock will end it."""
+    limits = (("run", "max_evals"), ("search", "max_generations"))
+    max_time = config.get("run", "max_time")
+    is_lock_step = config.get("islands", "mode") == "deterministic"
+    if is_lock_step and max_time != float("inf") and not any(config.is_set(*key) for key in limits):
+        tell(
+            f"run.max_time ({max_time:g} s) ends this run by the clock, so that it cannot be "
+            "repeated exactly, though islands.mode is deterministic; set run.max_evals or "
+            "search.max_generations, and run.max_time to inf"
+        )
+
+
 def fingerprint(blueprint: Blueprint, seed: int) -> str:
     """Return what tells a problem from others: its rows, and all that defines the search."""
     fixed = {k: v for k, v in blueprint.settings.items() if k not in NOT_THE_PROBLEM}
@@ -253,6 +345,20 @@ def _finished(folder: Path, saved: Manifest | None, config: Config) -> dict[str,
 # ---- the run folder ------------------------------------------------------------------------------
 
 
+def _check_folder(folder: Path, data: Path | None, config: Config) -> None:
+    """Tell what stands against writing to the run folder; nothing is left there."""
+    where = config.places.where("run", "output")
+    where = where if where == "run.output" else f"{where}: run.output"
+    try:
+        run_folder.check(folder)
+    except (GSRError, files.WritingError) as error:
+        raise type(error)(f"{where}: {error}") from error
+    for name in run_folder.FILES:
+        path = folder / name
+        if data is not None and path.exists() and path.samefile(data):
+            raise GSRError(f"{where}: the table {data} would be replaced by the run's {name}")
+
+
 def prepare(plan: Plan) -> None:
     """Make the run folder ready; an older run in it is kept until there is a new result.
 
@@ -265,43 +371,27 @@ def prepare(plan: Plan) -> None:
     folder = Path(orders.folder)
     anew = not plan.config.get("checkpoint", "resume")
     overwrite = plan.config.get("run", "overwrite") or orders.n_saved > 0 or anew
-    _refuse_company(folder)
-    run_folder.prepare(folder, overwrite)
+    run_folder.prepare(folder, overwrite, "set run.overwrite to true")
+    plan.lock.take()
+    try:
+        _begin(plan, folder)
+    except BaseException:
+        plan.lock.release()
+        raise
+
+
+def _begin(plan: Plan, folder: Path) -> None:
+    if plan.config.get("checkpoint", "resume") and _manifest(folder) != plan.saved:
+        raise GSRError(f"another run has begun in {folder} meanwhile; start this one again")
     remove_leftovers(folder, "status.json")
-    if not orders.n_saved:
-        aside = orders.checkpoints.set_aside()
+    if not plan.orders.n_saved:
+        aside = plan.orders.checkpoints.set_aside()
         if aside is not None:
             with suppress(FileNotFoundError):  # it belongs to them
                 os.replace(folder / "result.json", aside / "result.json")
             complain(f"the checkpoints of an earlier run are kept in {aside}")
-    text = run_folder.config_text(folder, plan.config, plan.config.data_path())
-    files.write(folder / "config.toml", text)
-
-
-def _refuse_company(folder: Path) -> None:
-    """Refuse a folder that another run still writes to."""
-    status = journal.read_status(folder) or {}
-    if status.get("state") != "running" or time.time() - status.get("time", 0.0) > FRESH:
-        return
-    if status.get("host") == socket.gethostname() and not _alive(int(status.get("pid", 0))):
-        return
-    for _ in range(LOOKS):
-        time.sleep(1.0)
-        if (journal.read_status(folder) or {}).get("time") != status["time"]:
-            raise GSRError(
-                f"another run writes to {folder} ({status.get('host')}, process "
-                f"{status.get('pid')}); wait for it, or choose another run.output"
-            )
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass
-    return pid > 0
+    text = run_folder.config_text(folder, plan.config, plan.config.data_path(), COMMAND)
+    files.write(run_folder.config_path(folder), text)
 
 
 def describe(plan: Plan, ranks: int) -> str:

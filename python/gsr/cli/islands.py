@@ -167,6 +167,8 @@ def _run(arguments: argparse.Namespace, transport: Transport) -> int:
         transport.close()
         return int(orders[EXIT])
     code = _sail(plan, orders, transport)
+    if plan is not None:
+        plan.lock.release()
     transport.close()
     return code
 

@@ -14,6 +14,7 @@ from gsr.exceptions import GSRError
 
 #: Seconds after which a run that says that it is running has given no sign of life.
 SILENT = 60.0
+GONE = "its process is gone"
 #: Warnings that are shown.
 MOST_WARNINGS = 10
 NUMBERS = (
@@ -68,9 +69,9 @@ def examine(folder: str | Path, now: float | None = None) -> dict[str, Any]:
     -------
     dict
         What is known of: state (``"running"``, ``"silent"``, ``"finished"``, ``"stopped"``),
-        reason, ranks, islands, mode, seconds, max_time, evaluations, evaluations_per_second, rmse,
-        law, checkpoint (seconds since 1970), checkpointed (islands that have one), time (of all
-        this, since 1970), warnings.
+        reason (of a silent run: `GONE`, if that is known), ranks, islands, mode, seconds, max_time,
+        evaluations, evaluations_per_second, rmse, law, checkpoint (seconds since 1970),
+        checkpointed (islands that have one), time (of all this, since 1970), warnings.
 
     Raises
     ------
@@ -78,6 +79,7 @@ def examine(folder: str | Path, now: float | None = None) -> dict[str, Any]:
         If the folder is none of a run.
     """
     from gsr.islands.journal import read_status
+    from gsr.runs.folder_lock import is_gone
 
     path = Path(folder)
     problems: list[str] = []
@@ -93,7 +95,9 @@ def examine(folder: str | Path, now: float | None = None) -> dict[str, Any]:
     is_finished = told.get("state", "finished") == "finished"
     for part in (told, result or {}) if is_finished else (result or {}, told):
         found |= part
-    if found["state"] == "running" and _age(found, now) >= SILENT:
+    if found["state"] == "running" and is_gone(status or {}):
+        found |= {"state": "silent", "reason": GONE}
+    elif found["state"] == "running" and _age(found, now) >= SILENT:
         found["state"] = "silent"
     return {**_with_rate(found), "warnings": [*problems, *_warnings(path, status or {})]}
 
@@ -136,26 +140,17 @@ def _result(folder: Path) -> dict[str, Any] | None:
 def _checkpoints(folder: Path) -> dict[str, Any] | None:
     """Return what the checkpoints tell: ranks, islands, and when the last one was written."""
     from gsr.islands.checkpoints import Checkpoints
+    from gsr.runs import run_folder
 
     checkpoints = Checkpoints(folder / "checkpoints")
     manifest = checkpoints.read_manifest()
     if manifest is None:
         return None
     found = {"ranks": manifest.ranks, "islands": manifest.islands, "mode": manifest.mode}
-    times = [_written(checkpoints, island) for island in range(manifest.islands)]
+    folders = map(checkpoints.island_folder, range(manifest.islands))
+    times = [run_folder.last_changed(each.glob("*.gsr")) for each in folders]
     known = [each for each in times if each is not None]
     return {**found, **({"checkpoint": max(known), "checkpointed": len(known)} if known else {})}
-
-
-def _written(checkpoints: Any, island: int) -> float | None:
-    """Return when an island's last checkpoint was written; it may be replaced meanwhile."""
-    times = []
-    for path in checkpoints.island_folder(island).glob("*.gsr"):
-        try:
-            times.append(path.stat().st_mtime)
-        except OSError:
-            continue
-    return max(times, default=None)
 
 
 def _warnings(folder: Path, status: dict[str, Any]) -> list[str]:
@@ -217,6 +212,8 @@ def _state(found: dict[str, Any], now: float) -> str:
 
     state = found["state"]
     if state == "silent":
+        if found.get("reason") == GONE:
+            return f"{GONE}; start it again, and it goes on from its checkpoints"
         since = _span(_age(found, now)) if "time" in found else "an unknown time"
         return f"no sign of life for {since}; start it again, and it goes on from its checkpoints"
     reason = found.get("reason")

@@ -174,9 +174,15 @@ def read(run: str | PathLike[str]) -> Source:
     targets = [_of_run(name, model, columns, history) for name, model in models.items()]
     if columns and any(target.X is None for target in targets):
         missing.append("sample.csv lacks columns of the law: its rows are not drawn.")
-    config = folder / "config.toml"
+    config = config_file(folder)
     text = config.read_text(encoding="utf-8", errors="replace") if config.is_file() else None
     return Source(targets, columns, result, history, text, folder, missing)
+
+
+def config_file(folder: Path) -> Path:
+    """Return the configuration of a run; beside one of the user's it has another name."""
+    other = folder / "config.run.toml"
+    return other if other.is_file() else folder / "config.toml"
 
 
 def _result(path: Path, missing: list[str]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from gsr.report.origin import Source
+from gsr.report.origin import Source, config_file
 from gsr.report.sections import ENDINGS, section, table
 
 #: Values that can be written into a program as they are.
@@ -102,10 +102,13 @@ def again(source: Source) -> str:
     """Return how to repeat the search."""
     content = ""
     if source.run is not None and source.config is not None:
-        config = shlex.quote(str(source.run / "config.toml"))
-        content += "<h3>On the command line</h3>"
-        content += _code(f"gsr fit --config {config} -o {shlex.quote(f'{source.run}-again')}")
-        content += f"<details><summary>config.toml</summary>{_code(source.config)}</details>"
+        path = config_file(source.run)
+        config, again = shlex.quote(str(path)), shlex.quote(f"{source.run}-again")
+        command = f"gsr fit --config {config} -o {again}"
+        if "islands" in source.result:
+            command = f"gsr islands {config} --set run.output={again}"
+        content += f"<h3>On the command line</h3>{_code(command)}"
+        content += f"<details><summary>{path.name}</summary>{_code(source.config)}</details>"
     if source.model is not None:
         content += "<h3>In Python</h3>" + _code(program(source))
     if not content:

@@ -11,14 +11,14 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gsr.exceptions import GSRError
 from gsr.options import Choice
 from gsr.runs import mistakes, settings
-from gsr.runs.mistakes import Values
+from gsr.runs.mistakes import Places, Values
 from gsr.runs.mistakes import check as check
 from gsr.runs.settings import Key, schema
 from gsr.runs.toml_text import toml_name
@@ -35,7 +35,7 @@ HEAD = """\
 # an example where the comment tells the default. Use it with
 #   gsr fit --config FILE                   on one machine
 #   mpirun -n 64 gsr islands FILE           on several: islands that exchange laws
-#   srun gsr islands FILE                   the same as a job step of SLURM
+#   srun --mpi=pmi2 gsr islands FILE        the same as a job step of SLURM (Open MPI: --mpi=pmix)
 """
 
 
@@ -49,10 +49,13 @@ class Config:
         What was set, by section and key.
     folder : Path
         What `data.path` is relative to.
+    places : Places
+        Where in the file keys are set.
     """
 
     values: Values = field(default_factory=dict)
     folder: Path = Path()
+    places: Places = field(default_factory=Places, compare=False, repr=False)
 
     def get(self, section: str, key: str) -> Any:
         """Return a setting, or its default."""
@@ -78,7 +81,13 @@ class Config:
         values = {section: dict(keys) for section, keys in self.values.items()}
         for (section, key), value in changes.items():
             values.setdefault(section, {})[key] = value
-        return Config(values, self.folder)
+        return replace(self, values=values)
+
+    def without(self, section: str, key: str) -> Config:
+        """Return a configuration in which something is not set."""
+        values = {name: dict(keys) for name, keys in self.values.items()}
+        values.get(section, {}).pop(key, None)
+        return replace(self, values=values)
 
     def estimator_options(self) -> dict[str, Any]:
         """Return what was set of the estimator's parameters, but for those of cluster runs."""
@@ -162,18 +171,18 @@ def parse(
         content = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise GSRError(f"{origin}: {str(error) or 'too deep'}") from error
-    values, told = mistakes.in_file(content, mistakes.Places(text))
+    places = Places(text)
+    values, told = mistakes.in_file(content, places)
     for override in overrides:
-        told += _apply(override, values)
+        told += _apply(override, values, places)
     told += mistakes.missing(values, required)
     told += mistakes.contradictions(values) if not told else []
     if told:
-        count = f"{len(told)} mistakes" if len(told) > 1 else "a mistake"
-        raise GSRError("\n  ".join([f"{origin}: {count}", *told]))
-    return Config(values, folder)
+        raise mistakes.error(origin, told)
+    return Config(values, folder, places)
 
 
-def _apply(override: str, values: Values) -> list[str]:
+def _apply(override: str, values: Values, places: Places) -> list[str]:
     """Set what an override says, or return what is wrong with it."""
     target, equals, text = override.partition("=")
     section, dot, name = target.strip().partition(".")
@@ -188,6 +197,7 @@ def _apply(override: str, values: Values) -> list[str]:
     told = [f"--set: {wrong}" for _, wrong in mistakes.in_key(section, name, value)]
     if not told:
         values.setdefault(section, {})[name] = value
+        places.override(section, name)
     return told
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from gsr.exceptions import suggestion
-from gsr.options import Choice
+from gsr.exceptions import GSRError, suggestion
+from gsr.options import Choice, Range
 from gsr.runs.kinds import Kind, Tables
 from gsr.runs.settings import schema
 from gsr.runs.toml_text import shown
@@ -28,6 +28,8 @@ def _mismatch(kind: Kind, value: Any, label: str) -> str | None:
     hint = ""
     if isinstance(value, str) and isinstance(kind, Choice):
         hint = suggestion(value, map(str, kind.values))
+    if isinstance(value, int) and isinstance(kind, Range) and value > kind.high:
+        hint = f"; at most {kind.high:.0f} is allowed"
     return f"{label} must be {kind}, got {shown(value)}{hint}"
 
 
@@ -121,10 +123,17 @@ def _unknown_key(section: str, name: str) -> str | None:
     return f"[{section}] has no key {name!r}{suggestion(name, keys, otherwise_list=True)}"
 
 
+def error(origin: str, told: Sequence[str]) -> GSRError:
+    """Return all that is wrong with a configuration as one error."""
+    count = f"{len(told)} mistakes" if len(told) > 1 else "a mistake"
+    return GSRError("\n  ".join([f"{origin}: {count}", *told]))
+
+
 class Places:
     """Lines of a TOML file in which sections and keys stand."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str = "") -> None:
+        self._overridden: set[tuple[str, ...]] = set()
         self._found: dict[tuple[str, ...], int] = {}
         section: tuple[str, ...] = ()
         tables: Counter[tuple[str, ...]] = Counter()
@@ -141,6 +150,14 @@ class Places:
     def _note(self, path: tuple[str, ...], number: int) -> None:
         for depth in range(1, len(path) + 1):
             self._found.setdefault(path[:depth], number)
+
+    def override(self, section: str, name: str) -> None:
+        """Note that a key is set elsewhere than in the file."""
+        self._overridden.add((section, name))
+
+    def where(self, *path: str) -> str:
+        """Return where a key is set: its line, ``--set``, or its name if that is not known."""
+        return "--set" if path[:2] in self._overridden else self.line(*path)
 
     def line(self, *path: str) -> str:
         """Return the line of a key, or of the table around it."""

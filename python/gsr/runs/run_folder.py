@@ -3,7 +3,7 @@
 - ``result.json``: why the search ended, the law, the front, settings, seed, versions, data;
 - ``equations.csv``: the front as a table;
 - ``model.json``: the fitted model, which `gsr.load` reads;
-- ``config.toml``: what repeats the run;
+- ``config.toml``: what repeats the run; ``config.run.toml`` beside a ``config.toml`` of the user's;
 - ``history.csv``: how the best error fell;
 - ``sample.csv``: some of the training rows.
 
@@ -23,7 +23,7 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from gsr.table import EquationTable
 
 FORMAT, VERSION = "gsr run", 1
+CONFIG, OTHER_CONFIG = "config.toml", "config.run.toml"
+#: How a configuration begins that a run has written.
+MARK = "# repeats the run: "
 #: Last comes what says that there is a result.
 FILES = ("equations.csv", "model.json", "config.toml", "history.csv", "sample.csv", "result.json")
 SAMPLE_ROWS = 1000
@@ -72,6 +75,8 @@ class Outcome:
         Of the rows.
     more : mapping
         What else ``result.json`` tells.
+    command : str
+        What a configuration is given to, to repeat the run.
     """
 
     model: GSRRegressor
@@ -82,6 +87,7 @@ class Outcome:
     sha256: str | None = None
     weights: Array | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
+    command: str = "gsr fit --config"
 
     @cached_property
     def laws(self) -> dict[str, Laws]:
@@ -208,7 +214,29 @@ def _versions() -> dict[str, str]:
 # ---- writing ---------------------------------------------------------------------------------
 
 
-def prepare(folder: str | os.PathLike[str], overwrite: bool = False) -> Path:
+def check(folder: str | os.PathLike[str]) -> None:
+    """Raise if a folder can be neither written to nor made; nothing is left behind.
+
+    Raises
+    ------
+    GSRError
+        If the name belongs to a file.
+    WritingError
+        If nothing can be written there.
+    """
+    path = Path(folder)
+    if path.exists() and not path.is_dir():
+        raise GSRError(f"the run folder {path} is a file")
+    nearest = next(each for each in (path, *path.absolute().parents) if each.exists())
+    try:
+        os.rmdir(tempfile.mkdtemp(prefix=".probe.", dir=nearest))
+    except OSError as error:
+        raise files.failed(path, error) from error
+
+
+def prepare(
+    folder: str | os.PathLike[str], overwrite: bool = False, how: str = "use --overwrite"
+) -> Path:
     """Make a folder ready for a run, before the search, so that its result can be written.
 
     Parameters
@@ -217,6 +245,8 @@ def prepare(folder: str | os.PathLike[str], overwrite: bool = False) -> Path:
         Made unless it exists.
     overwrite : bool
         Whether a result in it may be replaced.
+    how : str
+        How to say that it may.
 
     Returns
     -------
@@ -230,10 +260,9 @@ def prepare(folder: str | os.PathLike[str], overwrite: bool = False) -> Path:
         If nothing can be written there.
     """
     path = Path(folder)
-    if path.exists() and not path.is_dir():
-        raise GSRError(f"the run folder {path} is a file")
+    check(path)
     if (path / "result.json").exists() and not overwrite:
-        raise GSRError(f"{path} holds the result of a run; choose another, or use --overwrite")
+        raise GSRError(f"{path} holds the result of a run; choose another, or {how}")
     probe = path / f".probe.{secrets.token_hex(6)}"
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -275,7 +304,9 @@ def write(folder: str | os.PathLike[str], outcome: Outcome) -> Path:
         drafts.mkdir()
         _write_files(drafts, path, outcome)
         for name in FILES:
-            os.replace(drafts / name, path / name)
+            os.replace(drafts / name, config_path(path) if name == CONFIG else path / name)
+        if config_path(path).name == CONFIG:
+            (path / OTHER_CONFIG).unlink(missing_ok=True)  # of a time when it was needed
     except files.WritingError:
         raise
     except OSError as error:
@@ -290,7 +321,8 @@ def _write_files(drafts: Path, folder: Path, outcome: Outcome) -> None:
 
     files.write(drafts / "equations.csv", _equations(outcome))
     saving.save(outcome.model, drafts / "model.json")
-    files.write(drafts / "config.toml", config_text(folder, outcome.config, outcome.data))
+    text = config_text(folder, outcome.config, outcome.data, outcome.command)
+    files.write(drafts / CONFIG, text)
     files.write(drafts / "history.csv", _history(outcome))
     files.write(drafts / "sample.csv", _sample(outcome))
     text = json.dumps(outcome.result(), indent=1, ensure_ascii=False, allow_nan=False)
@@ -307,13 +339,31 @@ def rescue(outcome: Outcome) -> Path:
         raise files.failed(tempfile.gettempdir(), error) from error
 
 
-def config_text(folder: Path, config: Config, data: str) -> str:
-    """Return the configuration that repeats a run, with the table's path relative to its folder."""
+def config_path(folder: str | os.PathLike[str]) -> Path:
+    """Return where the configuration of a run is; a user's own file in its place is left alone."""
+    path = Path(folder) / CONFIG
+    try:
+        with path.open("rb") as stream:
+            is_ours = stream.read(len(MARK)) == MARK.encode()
+    except FileNotFoundError:
+        is_ours = True
+    except OSError:
+        is_ours = False
+    return path if is_ours else Path(folder) / OTHER_CONFIG
+
+
+def config_text(folder: Path, config: Config, data: str, command: str) -> str:
+    """Return the configuration that repeats a run, with the table's path relative to its folder.
+
+    What belongs to one start alone is left out: where to, and whether anew.
+    """
     path = data if data == "-" else os.path.relpath(data, folder)
     changed = config.changed({("data", "path"): path})
-    changed.values.get("run", {}).pop("output", None)
-    changed.values.get("run", {}).pop("overwrite", None)
-    return f"# repeats the run: gsr fit --config {folder.name}/config.toml\n{changed.to_toml()}"
+    for section, key in (("run", "output"), ("run", "overwrite"), ("checkpoint", "resume")):
+        changed.values.get(section, {}).pop(key, None)
+    head = f"{MARK}{command} {folder.name}/{config_path(folder).name}\n"
+    head += "# Written by gsr; the next run in this folder replaces it.\n"
+    return head + changed.to_toml()
 
 
 def _equations(outcome: Outcome) -> str:
@@ -412,6 +462,18 @@ def read(folder: str | os.PathLike[str]) -> Run:
     if not isinstance(version, int) or not 1 <= version <= VERSION:
         raise GSRError(f"{path} has format version {version}; this gsr reads up to {VERSION}")
     return Run(path, found)
+
+
+def last_changed(paths: Iterable[Path]) -> float | None:
+    """Return when the newest of some files was written, in seconds since 1970; None: there is none.
+
+    Files may come and go meanwhile.
+    """
+    times = []
+    for path in paths:
+        with suppress(OSError):
+            times.append(path.stat().st_mtime)
+    return max(times, default=None)
 
 
 def load_model(path: str | os.PathLike[str]) -> GSRRegressor:

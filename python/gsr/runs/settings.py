@@ -32,7 +32,7 @@ class Key:
     default : object
         The value if the file has none; None means that it depends, which `help` explains.
     example : object
-        Shown in the example file where there is no default.
+        Shown in the example file, where there is no default or it depends.
     parameter : str, optional
         The parameter of `GSRRegressor` that it sets.
     detail : str
@@ -48,9 +48,9 @@ class Key:
 
     @property
     def shown(self) -> Any:
-        """The default, or a value that is allowed."""
+        """An example, the default, or a value that is allowed."""
         if self.default is not None or self.example is not None:
-            return self.example if self.default is None else self.default
+            return self.default if self.example is None else self.example
         if isinstance(self.kind, options.Choice):
             return self.kind.values[0]
         if isinstance(self.kind, options.Range):
@@ -149,7 +149,12 @@ RUN = {
         options.Range(int, 0), "the same seed gives the same laws; default: drawn, and told", None,
         0, parameter="random_state",
     ),
-    "n_jobs": Key(options.Range(int, -1024), "threads; -1 for all cores", -1, parameter="n_jobs"),
+    "n_jobs": Key(
+        options.Range(int, -1024),
+        "threads of a process, -1 for all cores; default: all, but under mpirun or srun one for "
+        "each island",
+        -1, 1, parameter="n_jobs",
+    ),
 }  # fmt: skip
 #: Options of `[search]` that may differ between islands; not those that say when a law is accepted.
 VARIANT_OPTIONS = tuple(
@@ -222,7 +227,11 @@ CHECKPOINT = {
 }
 LOG = {
     "verbose": Key(
-        FLAG, "show progress; default: on a terminal only", None, True, parameter="verbose"
+        FLAG,
+        "show progress; default: on a terminal only (gsr fit), if the level is info (gsr islands)",
+        None,
+        True,
+        parameter="verbose",
     ),
     "level": Key(
         options.Choice(("error", "warning", "info")), "messages to show: this and worse", "info"

@@ -1,0 +1,190 @@
+"""One run at a time in a run folder.
+
+The lock is the system's: it ends with the process that holds it, however that ends, so a killed run
+can be taken up at once. Where a file system has no locks, or does not share them between hosts, the
+state that a run writes every second tells whether it lives.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from gsr.exceptions import GSRError
+from gsr.islands import journal
+
+LOCK = ".lock"
+#: Seconds after which a run shows no sign of life, and of patience with one that may be ending.
+FRESH, PATIENCE = 10.0, 4.0
+#: Seconds that a run may need until it writes its state for the first time.
+START = 120.0
+#: Seconds between two looks.
+PAUSE = 0.2
+
+
+class FolderLock:
+    """Keeps other runs out of a folder, from `take` to `release` or the end of the process.
+
+    Parameters
+    ----------
+    folder : str or path
+        The run folder.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        self.path = self.folder / LOCK
+        self._descriptor: int | None = None
+
+    def take(self) -> None:
+        """Take the folder, which must exist.
+
+        Raises
+        ------
+        GSRError
+            If another run has it.
+        OSError
+            If it cannot be written to.
+        """
+        ends = time.monotonic() + PATIENCE
+        while (is_locked := self._try()) is None:
+            if time.monotonic() > ends:
+                self._remove_if_dead()
+            time.sleep(PAUSE)
+        if (company := self._company(is_locked)) is not None:
+            self.release()
+            raise self._refusal(company)
+        self._sign()
+
+    def release(self) -> None:
+        """Let others have the folder."""
+        if self._descriptor is not None:
+            if self._is_there(self._descriptor):
+                with suppress(OSError):
+                    self.path.unlink()
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    # ---- the file ----------------------------------------------------------------------------
+
+    def _try(self) -> bool | None:
+        """Open and lock the file; False if there are no locks, None if another process has it."""
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+        is_locked = _lock(descriptor)
+        if is_locked is None or not self._is_there(descriptor):
+            os.close(descriptor)
+            return None
+        self._descriptor = descriptor
+        return is_locked
+
+    def _is_there(self, descriptor: int) -> bool:
+        """Tell whether an open file is still the one in the folder: others may remove it."""
+        try:
+            return os.path.samestat(os.fstat(descriptor), os.stat(self.path))
+        except OSError:
+            return False
+
+    def _sign(self) -> None:
+        """Write who has the folder, for the messages of others."""
+        assert self._descriptor is not None
+        text = json.dumps({"host": socket.gethostname(), "pid": os.getpid()}) + "\n"
+        with suppress(OSError):
+            os.ftruncate(self._descriptor, 0)
+            os.write(self._descriptor, text.encode())
+
+    def _holder(self) -> dict[str, Any]:
+        with suppress(OSError, ValueError, AttributeError):
+            return dict(json.loads(self.path.read_text(encoding="utf-8")).items())
+        return {}
+
+    def _remove_if_dead(self) -> None:
+        """Remove the file if it is locked by a host that shows no life; otherwise refuse.
+
+        A host that dies cannot give its locks back, and a server may keep them until it returns.
+        """
+        holder = self._holder()
+        if not holder or _is_here(holder) or self._age() < START:
+            raise self._refusal(holder)
+        if self._shows_life(self._status()):
+            raise self._refusal(holder)
+        with suppress(FileNotFoundError):
+            self.path.unlink()
+
+    def _age(self) -> float:
+        try:
+            return time.time() - self.path.stat().st_mtime
+        except OSError:
+            return 0.0
+
+    # ---- signs of life -----------------------------------------------------------------------
+
+    def _company(self, is_locked: bool) -> dict[str, Any] | None:
+        """Return who else has the folder, for all that the lock tells."""
+        status = self._status()
+        if is_locked and _is_here(status):
+            return None  # a run on this host would have the lock
+        holder = self._holder()
+        if not is_locked and _is_here(holder) and not is_gone(holder):
+            return holder
+        return status if self._shows_life(status) else None
+
+    def _status(self) -> dict[str, Any]:
+        return journal.read_status(self.folder) or {}
+
+    def _shows_life(self, status: Mapping[str, Any]) -> bool:
+        """Tell whether a run writes its state; takes seconds if it may."""
+        written = status.get("time")
+        if status.get("state") != "running" or is_gone(status):
+            return False
+        if not isinstance(written, int | float) or time.time() - written > FRESH:
+            return False
+        ends = time.monotonic() + PATIENCE
+        while time.monotonic() < ends:
+            time.sleep(PAUSE)
+            now = self._status()
+            if now.get("time") != written:
+                return now.get("state") == "running"
+        return False
+
+    def _refusal(self, holder: Mapping[str, Any]) -> GSRError:
+        who = f" ({holder['host']}, process {holder.get('pid')})" if "host" in holder else ""
+        return GSRError(
+            f"another run writes to {self.folder}{who}; wait for it, or choose another run.output"
+        )
+
+
+def is_gone(status: Mapping[str, Any]) -> bool:
+    """Tell whether the process that wrote a state was on this host, and is no more."""
+    pid = status.get("pid")
+    if not _is_here(status) or not isinstance(pid, int) or pid <= 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        pass
+    return False
+
+
+def _is_here(status: Mapping[str, Any]) -> bool:
+    return bool(status.get("host") == socket.gethostname())
+
+
+def _lock(descriptor: int) -> bool | None:
+    """Lock a file; False if there are no locks, None if another process has it."""
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return None
+    except (ImportError, OSError):
+        return False
+    return True
