@@ -55,10 +55,10 @@ def template(place, environment):
 
     with contextlib.ExitStack() as stack:
 
-        def start(name, arguments):
+        def start(name, arguments, **more):
             # `timeout 0` has no limit: the test says when it is reached.
             script = re.sub(r"^limit=.*", "limit=180", (SCRIPTS / name).read_text(), flags=re.M)
-            own = {**variables, **QUEUES[name], "GSR_ARGUMENTS": arguments}
+            own = {**variables, **QUEUES[name], "GSR_ARGUMENTS": arguments, **more}
             command = ["bash", "-c", script]
             shell = subprocess.Popen(command, cwd=place, env=own, start_new_session=True)
             stack.callback(end, shell)
@@ -86,6 +86,19 @@ def test_a_template_finds_the_law(template, place, name):
     assert template(name, "config.toml --set run.seed=2").wait(120) == 0
     assert result(place / "run")["equation"] == "y = a^2/b"
     assert result(place / "run")["ranks"] == 2
+
+
+@pytest.mark.parametrize("name", QUEUES)
+def test_a_template_that_ends_at_its_limit_has_ended(template, place, name):
+    arguments = "config.toml --set data.path=noisy.csv --set run.max_time=4"
+    shell = template(name, arguments, GSR_SAVE_SECONDS="100")
+    while not (place / "run" / "status.json").exists():
+        assert shell.poll() is None
+        time.sleep(0.1)
+    os.kill(timeout_of(shell), signal.SIGALRM)
+    assert shell.wait(120) == 0
+    assert result(place / "run")["status"] == "max_time"
+    assert not (place / "submitted").exists()
 
 
 @pytest.mark.parametrize("name", QUEUES)

@@ -1,5 +1,8 @@
 """The scripts of cluster/, submitted unchanged to a real SLURM of four nodes."""
 
+import ctypes
+
+import numpy as np
 import pytest
 from cluster_runs import SCRIPTS, events, n_saved, result
 from slurm import Slurm, kill
@@ -46,12 +49,41 @@ def test_one_job_over_four_nodes_finds_the_law(slurm, place, launcher):
     assert found["ranks"] == 8
 
 
-def test_a_wrong_kind_of_mpi_is_told(slurm, place):
+@pytest.mark.parametrize("library", ["mpich", "openmpi"])
+def test_a_wrong_kind_of_mpi_is_told(slurm, place, library):
+    own = {"GSR_MPI": "none", **(open_mpi(slurm) if library == "openmpi" else {})}
     script = SCRIPTS / "one_job_srun.sbatch"
-    job = slurm.submit(script, "config.toml", options=TWO_NODES, folder=place, GSR_MPI="none")
-    assert slurm.end_of(job)["JobState"] == "FAILED"
-    assert "srun started 2 processes" in output(place, job)
+    job = slurm.submit(script, "config.toml", options=TWO_NODES, folder=place, **own)
+    assert slurm.end_of(job)["ExitCode"] == "2:0", slurm.logs()
+    assert output(place, job).count("srun started 2 processes") == 1
+    assert ("use srun --mpi=pmix (" in output(place, job)) == (library == "openmpi")
     assert not (place / "run").exists()
+
+
+def open_mpi(slurm):
+    """Return the variables for jobs with Open MPI."""
+    try:
+        ctypes.CDLL("libmpi.so.40")
+    except OSError as error:
+        pytest.skip(f"needs Open MPI: {error}")
+    if "pmix" not in slurm.run("srun", "--mpi=list"):
+        pytest.skip("needs a SLURM that knows PMIx")
+    return {"MPI4PY_LIBMPI": "libmpi.so.40"}
+
+
+def test_srun_is_told_which_mpi_there_is(slurm, place):
+    """With Open MPI too the script needs no setting, and the exit code is the program's."""
+    table = np.random.default_rng(0).normal(size=(300, 3))
+    np.savetxt(place / "law.csv", table, delimiter=",", header="a,b,y", comments="")
+    script = SCRIPTS / "one_job_srun.sbatch"
+    arguments = ("config.toml", "--set=run.max_evals=300")
+    own = open_mpi(slurm)
+    job = slurm.submit(script, *arguments, options=TWO_NODES, folder=place, **own)
+    assert slurm.end_of(job)["ExitCode"] == "1:0", slurm.logs()
+    found = result(place / "run")
+    assert found["ranks"] == 2
+    assert found["mpi"].startswith("Open MPI")
+    assert "no law better than a constant" in output(place, job)
 
 
 def test_srun_writes_the_results_before_the_time_limit(slurm, place):

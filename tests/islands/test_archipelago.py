@@ -16,7 +16,6 @@ from wires import Wired, on_ranks
 from gsr.blueprint import Blueprint, Variant
 from gsr.exceptions import GSRError
 from gsr.islands import archipelago as archipelago_module
-from gsr.islands import archipelago as archipelago_module
 from gsr.islands.archipelago import Archipelago, Limits, State, Watcher, make_residents
 from gsr.islands.checkpoints import Checkpoints
 from gsr.islands.migration import Message, Migration, make_migration

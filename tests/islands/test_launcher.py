@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from gsr.exceptions import GSRError
 from gsr.islands import launcher
-from gsr.islands.launcher import OPEN_MPI, Launch, check, check_library, find
+from gsr.islands.launcher import BUILT_FOR_PMI, OPEN_MPI, Launch, check, check_library, find
 
 BATCH = {"SLURM_JOB_ID": "7", "SLURM_NTASKS": "64", "SLURM_PROCID": "0"}
 STEP = {**BATCH, "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "64", "SLURM_PROCID": "5"}
@@ -21,6 +22,12 @@ PMI = {"PMI_SIZE": "64", "PMI_RANK": "5"}
 HYDRA = {**PMI, "MPI_LOCALNRANKS": "16", "MPI_LOCALRANKID": "5"}
 OMPI = {"OMPI_COMM_WORLD_SIZE": "8", "OMPI_COMM_WORLD_RANK": "3", "PMIX_RANK": "3"}
 OF_HYDRA = "mpirun of MPICH or Intel MPI"
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the first rank wait for no others."""
+    monkeypatch.setattr(launcher, "LAG", 0.0)
 
 
 @pytest.mark.parametrize(
@@ -96,8 +103,14 @@ def test_ranks_that_see_each_other_may_go_on(launch: Launch | None, size: int | 
 )
 def test_ranks_that_do_not_are_told(launch: Launch, size: int | None, words: str) -> None:
     with pytest.raises(GSRError) as error:
-        check(launch, size, "MPICH Version:      5.0.2\nMPICH Release date: ...")
+        library = "MPICH Version:      5.0.2\nMPICH Release date: ..."
+        check(launch, size, library if size else "")
     assert str(error.value).startswith(words)
+
+
+def test_why_there_is_no_mpi_is_told() -> None:
+    with pytest.raises(GSRError, match=r"finds no MPI \(cannot load MPI library\); install it"):
+        check(Launch("srun", 4, 0), None, "cannot load MPI library\n/none.so: no such file")
 
 
 def test_other_ranks_end_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,8 +127,26 @@ def test_a_library_that_would_end_the_process_is_refused_before() -> None:
     check_library(None, "MPICH")
     check_library(Launch(OPEN_MPI, 4, 0), "Open MPI v4.1.4, package: Debian")
     check_library(Launch(OF_HYDRA, 4, 0), "Open MPI v4.1.4")
+    check_library(Launch("srun", 4, 0), "MPICH Version: 5.0.2", STEP | PMI)
+    check_library(Launch("srun", 4, 0), "Open MPI v4.1.4", STEP | {"PMIX_RANK": "5"})
+    check_library(Launch("srun", 4, 0), "Open MPI v4.1.4", STEP | {BUILT_FOR_PMI: "1"})
+    with pytest.raises(GSRError, match=r"Open MPI v4\.1\.4\) needs PMIx .* use srun --mpi=pmix"):
+        check_library(Launch("srun", 4, 0), "Open MPI v4.1.4, package: Debian\0", STEP | PMI)
     with pytest.raises(GSRError, match=r"uses another MPI \(Intel\(R\) MPI Library 2021\)"):
         check_library(Launch(OPEN_MPI, 4, 0), "Intel(R) MPI Library 2021\nfor Linux")
+
+
+def test_a_launcher_that_ends_the_others_gets_the_same_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def sleep(_: float) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise AssertionError("it did not hear")
+
+    monkeypatch.setattr(launcher.time, "sleep", sleep)
+    with pytest.raises(SystemExit) as end:
+        check(Launch("srun", 64, 5), 1)
+    assert end.value.code == 2
 
 
 # ---- real launchers ----------------------------------------------------------------------------

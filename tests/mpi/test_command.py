@@ -221,6 +221,22 @@ def test_a_launcher_of_another_mpi_is_told(run, mpi):
     assert not (run.folder / "run").exists()
 
 
+def test_a_missing_library_is_told_once(run):
+    done = run.command(3, env={"MPI4PY_LIBMPI": "/none/libmpi.so"}, code=2)
+    assert done.stderr.count("finds no MPI (cannot load MPI library)") == 1, told(done)
+    assert "Traceback" not in done.stderr
+
+
+def test_the_exit_code_is_that_of_rank_0_alone(run, mpi):
+    """Other ranks that fail too could be killed by the launcher, or make it report a kill."""
+    table = np.random.default_rng(0).normal(size=(300, 2))
+    np.savetxt(run.folder / "exact.csv", table, delimiter=",", header="a,y", comments="")
+    done = run.command(3, "run.max_evals=300", program=(PROGRAM, "tell_exit_code"), mpi=mpi, code=1)
+    codes = dict(re.findall(r"rank (\d) exits with (\d+)", done.stdout))
+    assert codes == {"0": "1", "1": "0", "2": "0"}, told(done)
+    assert "no law better than a constant" in done.stderr
+
+
 def test_a_wrong_setting_is_told_once(run):
     done = run.command(3, "islands.topology=rnig", code=2)
     assert done.stderr.count("rnig") == 1, told(done)

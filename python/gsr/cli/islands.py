@@ -148,8 +148,8 @@ def connect() -> Transport:
         return Alone()
     try:
         from gsr.islands import mpi
-    except ImportError:
-        launcher.check(launch, None)
+    except (ImportError, RuntimeError) as error:  # the latter: mpi4py has no library to load
+        launcher.check(launch, None, str(error))
         raise
     return mpi.connect(launch)
 
@@ -165,12 +165,12 @@ def _run(arguments: argparse.Namespace, transport: Transport) -> int:
     orders = json.loads(transport.share(json.dumps(orders).encode()))
     if EXIT in orders:
         transport.close()
-        return int(orders[EXIT])
+        return transport.leave(int(orders[EXIT]))
     code = _sail(plan, orders, transport)
     if plan is not None:
         plan.lock.release()
     transport.close()
-    return code
+    return transport.leave(code)
 
 
 def _sail(plan: Plan | None, orders: dict[str, Any], transport: Transport) -> int:

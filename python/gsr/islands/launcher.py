@@ -6,6 +6,8 @@ be alone. It shows only in the variables that launchers set.
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,9 +29,14 @@ VARIABLES = (
 RANKS_ALONE = (("a PMIx launcher", "PMIX_RANK"), ("PALS", "PALS_RANKID"))
 #: In the names of libraries that Open MPI's launcher cannot start.
 LIKE_MPICH = ("MPICH", "Intel(R) MPI", "MVAPICH")
+#: Set by those whose Open MPI was built for PMI-1 or PMI-2, which does not show from outside.
+BUILT_FOR_PMI = "GSR_OPEN_MPI_WITH_PMI"
 #: Seconds that other ranks leave the first one to say what is wrong. Launchers end all ranks when
 #: the first of them fails.
 PATIENCE = 5.0
+#: Seconds that the first one leaves the others to get that far.
+LAG = 1.0
+WRONG_INPUT = 2
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,9 @@ def find(environment: Mapping[str, str]) -> Launch | None:
     return step
 
 
-def check_library(launch: Launch | None, library: str) -> None:
+def check_library(
+    launch: Launch | None, library: str, environment: Mapping[str, str] = os.environ
+) -> None:
     """Refuse an MPI library that cannot work under the launcher, before it is started.
 
     Most libraries that do not know their launcher take themselves for alone, which `check` sees.
@@ -84,16 +93,27 @@ def check_library(launch: Launch | None, library: str) -> None:
         How this process was started.
     library : str
         What the library says that it is (`MPI.Get_library_version`, which may be asked early).
+    environment : mapping
+        Variables of the process.
 
     Raises
     ------
     GSRError
         On the first rank. The others end quietly, with exit code 2.
     """
-    if launch is None or launch.name != OPEN_MPI:
+    if launch is None:
         return
-    if any(family in library for family in LIKE_MPICH):
+    if launch.name == OPEN_MPI and any(family in library for family in LIKE_MPICH):
         _refuse(launch, f"mpi4py uses another MPI ({_first_line(library)})", _advice(launch))
+    has_pmi = "PMIX_RANK" in environment or BUILT_FOR_PMI in environment
+    if launch.name == SRUN and "Open MPI" in library and not has_pmi:
+        _refuse(
+            launch,
+            f"the MPI of mpi4py ({_first_line(library)}) needs PMIx to find the others",
+            "use srun --mpi=pmix (in the scripts of cluster/: GSR_MPI=pmix) or the mpirun of Open "
+            "MPI; srun --mpi=list tells what there is. If your Open MPI was built for PMI-1 or "
+            f"PMI-2, set {BUILT_FOR_PMI}=1",
+        )
 
 
 def check(launch: Launch | None, size: int | None, library: str = "") -> None:
@@ -106,7 +126,7 @@ def check(launch: Launch | None, size: int | None, library: str = "") -> None:
     size : int, optional
         Ranks of the communicator; None if there is no mpi4py.
     library : str
-        What the MPI library says that it is.
+        What the MPI library says that it is, or mpi4py of its failure.
 
     Raises
     ------
@@ -118,7 +138,7 @@ def check(launch: Launch | None, size: int | None, library: str = "") -> None:
     if size is None:
         _refuse(
             launch,
-            "mpi4py is missing or finds no MPI",
+            "mpi4py is missing or finds no MPI" + (f" ({_first_line(library)})" if library else ""),
             "install it (pip install 'gsr[mpi]') and an MPI, or start one process without launcher",
         )
     if launch.size is not None or launch.rank >= size:
@@ -129,10 +149,24 @@ def check(launch: Launch | None, size: int | None, library: str = "") -> None:
 
 def _refuse(launch: Launch, what: str, advice: str) -> NoReturn:
     if launch.rank != 0:
-        time.sleep(PATIENCE)
-        raise SystemExit(2)
+        _leave_quietly()
+    time.sleep(LAG)
     number = "several" if launch.size is None else launch.size
     raise GSRError(f"{launch.name} started {number} processes, but {what}; {advice}")
+
+
+def _leave_quietly() -> NoReturn:
+    """End after the first rank, with its exit code even if the launcher is quicker."""
+
+    def leave(*_: object) -> NoReturn:
+        raise SystemExit(WRONG_INPUT)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        time.sleep(PATIENCE)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    leave()
 
 
 def _advice(launch: Launch) -> str:
@@ -145,7 +179,8 @@ def _advice(launch: Launch) -> str:
 
 
 def _first_line(library: str) -> str:
-    return " ".join(library.strip().split("\n")[0].split(",")[0].split())
+    first = library.strip("\0 \n").partition("\n")[0]
+    return " ".join(first.partition(",")[0].split())
 
 
 def _slurm_step(environment: Mapping[str, str]) -> Launch | None:

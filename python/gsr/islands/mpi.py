@@ -29,6 +29,9 @@ MIGRATION, MERGE = 1, 2
 SHORT_NAP, LONG_NAP = 0.0005, 0.01
 #: Seconds for the launcher to pass on what a rank has said, before it ends with the rank.
 LAST_WORDS = 0.3
+#: Seconds that rank 0 leaves the others to end before it does, with an exit code for the launcher.
+#: srun would kill those that are still there, and report that instead.
+LAST_TO_LEAVE = 1.0
 #: Bytes of one step of a broadcast: MPI counts in 32 bits, and a large step keeps a rank busy.
 STEP = 2**24
 #: A message of more bytes is refused: MPI counts in 32 bits.
@@ -83,7 +86,8 @@ class MPITransport:
         _done(duplicated)
         self.rank = self._comm.Get_rank()
         self.size = self._comm.Get_size()
-        name = MPI.Get_library_version().strip().splitlines()[0]
+        # Open MPI counts the zero at the end of its text.
+        name = MPI.Get_library_version().strip("\0 \n").splitlines()[0]
         self.library: str | None = f"{name}; mpi4py {mpi4py.__version__}"
         self._sending: dict[int, list[MPI.Request]] = {}
         self._receiving: list[Incoming] = []
@@ -179,6 +183,15 @@ class MPITransport:
         _politely(all_here)
         self._closed = True
         self._comm.Free()
+
+    def leave(self, code: int) -> int:
+        """End MPI, and return the exit code of this rank; see Transport."""
+        MPI.Finalize()
+        if self.rank != 0:
+            return 0
+        if code != 0:
+            time.sleep(LAST_TO_LEAVE)
+        return code
 
     def abort(self, code: int) -> NoReturn:
         """End all ranks now, with an exit code."""

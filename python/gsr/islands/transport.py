@@ -121,6 +121,20 @@ class Transport(Protocol):
         What arrives meanwhile can still be had from `receive`, once.
         """
 
+    def leave(self, code: int) -> int:
+        """End the connection, when it is closed; nothing of it can be used any more.
+
+        Parameters
+        ----------
+        code : int
+            On which all ranks have agreed.
+
+        Returns
+        -------
+        int
+            The exit code of this rank: launchers should see that of rank 0 alone, which goes last.
+        """
+
     def abort(self, code: int) -> NoReturn:
         """End all ranks now, with an exit code."""
 
@@ -188,6 +202,10 @@ class Alone:
 
     def close(self) -> None:
         """Return at once."""
+
+    def leave(self, code: int) -> int:
+        """Return the code."""
+        return code
 
     def abort(self, code: int) -> NoReturn:
         """Leave the program."""

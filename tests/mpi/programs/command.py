@@ -49,6 +49,20 @@ def end_in_the_middle():
     Resident.turn = told
 
 
+def tell_exit_code():
+    """Print with which code each rank exits."""
+    from gsr.islands.mpi import MPITransport  # loads MPI, which other faults may not want
+
+    leave = MPITransport.leave
+
+    def told(self, code):
+        rank, found = self.rank, leave(self, code)
+        sys.stdout.write(f"rank {rank} exits with {found}\n")
+        return found
+
+    MPITransport.leave = told
+
+
 def tell_what_is_loaded():
     """Print what each rank has loaded when its search begins."""
     run = Archipelago.run
