@@ -213,8 +213,21 @@ def test_edges_and_the_topology_belong_together() -> None:
     found = parse('[islands]\ntopology = "edges"\n' + pairs)
     assert found.get("islands", "edges") == [[0, 1], [1, 0]]
     for text in (pairs, 'topology = "edges"'):
-        with pytest.raises(GSRError, match=r'islands\.topology is "edges"'):
+        with pytest.raises(GSRError, match=r'line 2: .*islands\.topology is "edges"'):
             parse(f"[islands]\n{text}")
+
+
+def test_a_number_that_is_too_large_is_told_so() -> None:
+    with pytest.raises(GSRError, match=r"run\.seed must be .*; at most 2147483647 is allowed"):
+        parse(f"[run]\nseed = {2**63 - 1}\n")
+
+
+def test_a_key_has_a_place() -> None:
+    places = parse(FILE, ["run.seed=4"]).places
+    assert places.where("search", "depth") == "line 5"
+    assert places.where("run", "seed") == "--set"
+    assert places.where("run", "output") == "line 8"  # that of the section
+    assert Config().places.where("run", "seed") == "run.seed"
 
 
 def test_options_of_variants_are_options_of_the_search() -> None:

@@ -215,7 +215,7 @@ def test_lock_step_tells_that_a_clock_will_end_it(command: Any) -> None:
     [
         (("data.path=none.csv",), "none.csv"),
         (("data.target=z",), "no column 'z'"),
-        (('data.target=["a", "y"]',), "data.target must be one column here"),
+        (('data.target=["a", "y"]',), "data.target: it must be one column here"),
         (("islands.topology=edges",), "edges"),
         (('islands.variants=[{n_psi = "many"}]',), "n_psi"),
         (("islands.variants=[{n_survivors = 1000000}]",), "n_survivors"),

@@ -161,7 +161,8 @@ def _posed(
     """Return the problem; all that is wrong with it is told at once, with keys and lines."""
     culprits = Culprits(config)
     culprits.attempt(_check_parameters, OF_THE_PROBLEM)
-    data = culprits.attempt(lambda changed: _load(source, changed, tell), ("data",))
+    loaded = culprits.attempt(lambda changed: _load(source, changed), ("data",))
+    data, remarks = loaded or (None, ())
     posed = None
     if data is not None:
         posed = culprits.attempt(lambda changed: _pose(changed, data, ranks), OF_THE_PROBLEM)
@@ -169,6 +170,8 @@ def _posed(
     culprits.raise_told(origin)
     assert data is not None
     assert posed is not None
+    for remark in remarks:
+        tell(remark)
     model, problem, held = posed
     problem.blueprint = replace(problem.blueprint, variants=variants)
     return config.changed({("data", "target"): data.columns[0]}), data, model, problem, held
@@ -183,13 +186,15 @@ def _check_parameters(config: Config) -> None:
             library.resolve(asked[name])
 
 
-def _load(source: files.Source, config: Config, tell: Tell) -> FitData:
+def _load(source: files.Source, config: Config) -> tuple[FitData, list[str]]:
+    """Return the table, and remarks about it."""
     if isinstance(config.get("data", "target"), list):
         raise GSRError(
-            "data.target must be one column here; start a run for each target, for instance with "
-            "an array of jobs"
+            "it must be one column here; start a run for each target, for instance with an array "
+            "of jobs"
         )
-    return load(source, config, tell)
+    remarks: list[str] = []
+    return load(source, config, remarks.append), remarks
 
 
 def _pose(config: Config, data: FitData, ranks: int) -> tuple[NamedRegressor, Problem, Rows | None]:
@@ -384,6 +389,7 @@ def _begin(plan: Plan, folder: Path) -> None:
     if plan.config.get("checkpoint", "resume") and _manifest(folder) != plan.saved:
         raise GSRError(f"another run has begun in {folder} meanwhile; start this one again")
     remove_leftovers(folder, "status.json")
+    run_folder.remove_drafts(folder)
     if not plan.orders.n_saved:
         aside = plan.orders.checkpoints.set_aside()
         if aside is not None:
@@ -405,7 +411,7 @@ def describe(plan: Plan, ranks: int) -> str:
     if plan.finished is not None:
         begins = f"is finished ({plan.finished['status']}); nothing would be done"
     elif orders.n_saved:
-        begins = f"goes on from the checkpoints of {orders.n_saved} islands"
+        begins = f"goes on from the checkpoints of {counted(orders.n_saved, 'island')}"
     rows = f"{len(plan.data.y):,} rows"
     rows += f", of which the search looks at {len(of.y):,}" if len(of.y) < len(plan.data.y) else ""
     lines = {

@@ -68,7 +68,7 @@ class Found:
 
     @property
     def n_unconverged(self) -> int:
-        """Of the first island."""
+        """Of the first island alone: the others keep theirs to themselves."""
         return int(self.island.n_unconverged)
 
 

@@ -176,7 +176,7 @@ def parse(
     for override in overrides:
         told += _apply(override, values, places)
     told += mistakes.missing(values, required)
-    told += mistakes.contradictions(values) if not told else []
+    told += mistakes.contradictions(values, places) if not told else []
     if told:
         raise mistakes.error(origin, told)
     return Config(values, folder, places)

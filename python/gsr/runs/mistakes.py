@@ -91,14 +91,17 @@ def missing(values: Values, required: Sequence[tuple[str, str]]) -> list[str]:
     ]
 
 
-def contradictions(values: Values) -> list[str]:
-    """Return what does not go together."""
+def contradictions(values: Values, places: Places) -> list[str]:
+    """Return what does not go together, with lines."""
     islands = values.get("islands", {})
     has_edges, is_edges = "edges" in islands, islands.get("topology") == "edges"
     if is_edges and not has_edges:
-        return ['islands.topology is "edges": name them with islands.edges, as [[0, 1], [1, 0]]']
+        where = places.where("islands", "topology")
+        advice = "name them with islands.edges, as [[0, 1], [1, 0]]"
+        return [f'{where}: islands.topology is "edges": {advice}']
     if has_edges and not is_edges:
-        return ['islands.edges are used only if islands.topology is "edges"']
+        where = places.where("islands", "edges")
+        return [f'{where}: islands.edges are used only if islands.topology is "edges"']
     return []
 
 

@@ -49,6 +49,8 @@ CONFIG, OTHER_CONFIG = "config.toml", "config.run.toml"
 MARK = "# repeats the run: "
 #: Last comes what says that there is a result.
 FILES = ("equations.csv", "model.json", "config.toml", "history.csv", "sample.csv", "result.json")
+#: How the name of a folder begins in which results are written first.
+DRAFTS = ".new."
 SAMPLE_ROWS = 1000
 SAMPLE_CELLS = 1_000_000
 #: Bytes that must fit before a search starts.
@@ -299,7 +301,7 @@ def write(folder: str | os.PathLike[str], outcome: Outcome) -> Path:
         Says what failed; what was in the folder before is still there.
     """
     path = Path(folder)
-    drafts = path / f".new.{secrets.token_hex(6)}"
+    drafts = path / f"{DRAFTS}{secrets.token_hex(6)}"
     try:
         drafts.mkdir()
         _write_files(drafts, path, outcome)
@@ -327,6 +329,12 @@ def _write_files(drafts: Path, folder: Path, outcome: Outcome) -> None:
     files.write(drafts / "sample.csv", _sample(outcome))
     text = json.dumps(outcome.result(), indent=1, ensure_ascii=False, allow_nan=False)
     files.write(drafts / "result.json", text + "\n")
+
+
+def remove_drafts(folder: str | os.PathLike[str]) -> None:
+    """Remove what a run has left that was killed while it wrote; nobody else may write now."""
+    for path in Path(folder).glob(f"{DRAFTS}*"):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def rescue(outcome: Outcome) -> Path:
