@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -201,6 +202,27 @@ def test_the_manifest_is_read_as_it_was_written(tmp_path: Path) -> None:
     checkpoints = Checkpoints(tmp_path / "run" / "checkpoints")
     assert checkpoints.read_manifest() is None
     checkpoints.write_manifest(MANIFEST)
+    assert checkpoints.read_manifest() == MANIFEST
+
+
+@pytest.mark.parametrize("left", ["manifest.json", "manifest.copy.json"])
+@pytest.mark.parametrize("damaged", [False, True])
+def test_one_of_two_manifests_is_enough(tmp_path: Path, left: str, damaged: bool) -> None:
+    checkpoints = Checkpoints(tmp_path)
+    checkpoints.write_manifest(MANIFEST)
+    for path in tmp_path.glob("manifest*"):
+        if path.name != left:
+            path.write_bytes(b"{") if damaged else path.unlink()
+    assert checkpoints.read_manifest() == MANIFEST
+
+
+def test_a_manifest_that_is_gone_is_written_again(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path / "checkpoints")
+    assert not checkpoints.restore_manifest()  # not here: of another rank
+    checkpoints.write_manifest(MANIFEST)
+    assert not checkpoints.restore_manifest()
+    shutil.rmtree(checkpoints.folder)
+    assert checkpoints.restore_manifest()
     assert checkpoints.read_manifest() == MANIFEST
 
 

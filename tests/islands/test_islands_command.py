@@ -88,6 +88,11 @@ def best_saved(folder: Path) -> float:
     return min(float(each.about["rmse"]) for each in found if each is not None)
 
 
+def saved_evaluations(folder: Path) -> int:
+    found = [checkpoints(folder).latest(number) for number in range(2)]
+    return sum(int(each.about["evaluations"]) for each in found if each is not None)
+
+
 # ---- before anything starts --------------------------------------------------------------------
 
 
@@ -277,7 +282,8 @@ def test_a_constant_is_no_law(command: Any, folder: Path) -> None:
 
 def test_levels_of_the_log(command: Any) -> None:
     assert "2 islands on 1 rank" in command().err
-    assert command("run.output=other", "log.level=error").err == ""
+    edges = ("islands.topology=edges", "islands.edges=[[0, 1], [1, 0], [0, 7]]")
+    assert command("run.output=other", "log.level=error", *edges).err == ""
 
 
 OWN = f"# Mine; do not touch.\n{CONFIG}output = '.'\n"
@@ -511,10 +517,17 @@ def test_signals_save_stop_and_let_the_run_go_on(start: Any, command: Any, folde
     lines = (folder / "run" / "metrics" / "rank-00000.jsonl").read_text().splitlines()
     heard = [line["signal"] for line in map(json.loads, lines) if line.get("event") == "signal"]
     assert heard == ["SIGUSR1", "SIGTERM"]
+    # One for the first signal, one or two for the second: the last is what the islands came to.
+    assert len(saved.sequences(0)) <= 3
+    assert saved_evaluations(folder) == found["evaluations"]
 
     best = best_saved(folder)
-    told = command(*ENDLESS, further(folder)).err
+    told = command(*ENDLESS, further(folder), "log.verbose=true").err
     assert "going on from the checkpoints of 2 islands" in told
+    first_line = re.search(r"([0-9,]+) evaluations  best rmse (\S+)", told)
+    assert first_line is not None
+    assert int(first_line[1].replace(",", "")) >= found["evaluations"]
+    assert float(first_line[2]) <= best * 1.01
     assert best_saved(folder) <= best * (1 + 1e-6)
 
 
@@ -540,6 +553,28 @@ def test_a_wish_to_save_before_and_after_the_search_is_harmless(
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert heard == [signal.SIGUSR1]  # the last one: the command has given the signal back
+
+
+@pytest.mark.parametrize("mode", ["throughput", "deterministic"])
+def test_the_log_ends_with_what_the_result_says(command: Any, folder: Path, mode: str) -> None:
+    told = command(*SHORT, f"islands.mode={mode}", "log.verbose=true").err
+    evaluations = f"{result(folder)['evaluations']:,} evaluations"
+    ends = [line for line in told.splitlines() if line.startswith("max_evals: ")]
+    assert [evaluations in line for line in ends] == [True], told
+
+
+def test_a_second_ctrl_c_of_the_same_hand_is_the_first(start: Any, folder: Path) -> None:
+    """A launcher may pass on what the terminal has sent already."""
+    process = start(*ENDLESS)
+    until(process, lambda: searches(folder))
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert result(folder)["status"] == "interrupted"
+    assert json.loads((folder / "run" / "status.json").read_text())["state"] == "stopped"
+    assert checkpoints(folder).sequences(0)
 
 
 @pytest.mark.parametrize("mode", ["throughput", "deterministic"])
@@ -622,7 +657,7 @@ def paused(process: Any) -> Iterator[None]:
 def test_checkpoints_that_cannot_be_written_do_not_end_a_search(start: Any, folder: Path) -> None:
     process = start(*ENDLESS, "checkpoint.interval=0.1")
     saved, run = checkpoints(folder), folder / "run"
-    until(process, lambda: saved.sequences(0))
+    until(process, lambda: saved.sequences(0) and searches(folder))
 
     with paused(process):
         os.rename(run / "checkpoints", run / "elsewhere")
@@ -641,6 +676,22 @@ def test_checkpoints_that_cannot_be_written_do_not_end_a_search(start: Any, fold
     # Each kind of failure is told once: a file that was being written fails in its own way.
     assert 1 <= err.count("checkpoints cannot be written") <= 2
     assert err.count("checkpoints can be written again") == 1
+
+
+def test_a_run_folder_that_is_removed_comes_back(start: Any, folder: Path) -> None:
+    process = start(*ENDLESS, "checkpoint.interval=0.1")
+    saved, run = checkpoints(folder), folder / "run"
+    until(process, lambda: saved.sequences(0) and saved.sequences(1))
+    with paused(process):
+        os.rename(run, folder / "elsewhere")
+        shutil.rmtree(folder / "elsewhere")
+    until(process, lambda: saved.read_manifest() is not None and saved.sequences(1))
+    until(process, (run / "metrics" / "rank-00000.jsonl").exists)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 143, err
+    assert "manifest.json was removed; it is written again" in err
+    assert result(folder)["status"] == "terminated"
 
 
 def test_results_that_cannot_be_written_are_kept_elsewhere(

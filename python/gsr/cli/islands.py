@@ -51,8 +51,8 @@ exit codes:
   70   something in the program failed; the traceback is printed
   130  interrupted (SIGINT); 143: terminated (SIGTERM); the run goes on when started again
 """
-#: What stands for rank 0's orders when there are none.
-EXIT = "exit"
+#: What rank 0 tells the others: orders and how much to say, or that there is nothing to do.
+ORDERS, LEVEL, EXIT = "orders", "level", "exit"
 
 
 def add(commands: Parsers) -> None:
@@ -166,32 +166,34 @@ def _run(arguments: argparse.Namespace, transport: Transport) -> int:
     if EXIT in orders:
         transport.close()
         return transport.leave(int(orders[EXIT]))
-    code = _sail(plan, orders, transport)
+    code = _sail(plan, orders[ORDERS], _teller(orders[LEVEL]), transport)
     if plan is not None:
         plan.lock.release()
     transport.close()
     return transport.leave(code)
 
 
-def _sail(plan: Plan | None, orders: dict[str, Any], transport: Transport) -> int:
+def _sail(
+    plan: Plan | None, orders: dict[str, Any], tell: Callable[[str], None], transport: Transport
+) -> int:
     from gsr.islands.voyage import Orders, Voyage, share_blueprint
 
     blueprint = share_blueprint(None if plan is None else plan.blueprint, transport)
     if plan is not None:
         plan.problem.blueprint = blueprint
-    voyage = Voyage(Orders(**orders), blueprint, transport, _teller(plan))
+    voyage = Voyage(Orders(**orders), blueprint, transport, tell)
     with voyage.hears():  # to the end: nothing may break into the writing of results
         code = OK
         if plan is not None:
-            code = _lead(plan, voyage)
+            code = _lead(plan, voyage, tell)
         else:
             voyage.sail()
             voyage.watcher.close()
         return int(json.loads(transport.share(json.dumps(code).encode())))
 
 
-def _teller(plan: Plan | None) -> Callable[[str], None]:
-    level = "warning" if plan is None else plan.config.get("log", "level")
+def _teller(level: str) -> Callable[[str], None]:
+    """Return what tells the user what `log.level` lets through."""
 
     def tell(message: str) -> None:
         grave = message.startswith("WARNING")
@@ -213,16 +215,31 @@ def _planned(
             raise GSRError("name a configuration; gsr islands --init writes an example")
         from gsr.cli import island_plan
 
-        plan = island_plan.make_plan(arguments.config, arguments.set, transport.size, complain)
+        plan = _plan(arguments, transport.size)
         if arguments.dry_run:
             show(island_plan.describe(plan, transport.size))
             return None, {EXIT: OK}
         if plan.finished is not None:
             return None, {EXIT: _already(plan)}
         island_plan.prepare(plan)
-        return plan, asdict(plan.orders)
+        return plan, {ORDERS: asdict(plan.orders), LEVEL: plan.config.get("log", "level")}
     except (GSRError, OSError) as error:
         return None, {EXIT: _told(error)}
+
+
+def _plan(arguments: argparse.Namespace, ranks: int) -> Plan:
+    """Return the plan; remarks wait until it is known which of them the user wants."""
+    from gsr.cli import island_plan
+
+    remarks: list[str] = []
+    tell: Callable[[str], None] = complain
+    try:
+        plan = island_plan.make_plan(arguments.config, arguments.set, ranks, remarks.append)
+        tell = _teller(plan.config.get("log", "level"))
+        return plan
+    finally:
+        for each in remarks:
+            tell(each)
 
 
 def _already(plan: Plan) -> int:
@@ -237,11 +254,10 @@ def _already(plan: Plan) -> int:
     return OK
 
 
-def _lead(plan: Plan, voyage: Voyage) -> int:
+def _lead(plan: Plan, voyage: Voyage, tell: Callable[[str], None]) -> int:
     from gsr.cli import island_results as results
     from gsr.progress import reporter
 
-    tell = _teller(plan)
     _greet(plan, voyage, tell)
     history: list[Progress] = []
     verbose = plan.config.get("log", "verbose")

@@ -216,6 +216,8 @@ class Archipelago:
         if not self.deterministic:
             for each in self.residents:
                 each.keep()
+            yield from self._count_together()
+        self._watcher.look(self.state)
 
     def resume(self, limits: Limits) -> None:
         """Make a run that has ended ready to go on."""
@@ -253,11 +255,22 @@ class Archipelago:
                 time.sleep(POLL)
             self._exchange.receive()
             self._beat()
-            self._look_after()
+            self._save_if_asked()
+            if self.state.status == "running":
+                self._watcher.look(self.state)
             yield
         self._interrupt()
         for future in running:
             future.result()  # what failed there must not be lost
+
+    def _count_together(self) -> Iterator[None]:
+        """Agree on what was done until all islands were at rest: so much a resumption finds."""
+        status = self.state.status
+        self._agreement = self.transport.agree(*self._contribution())
+        while not self._learn():
+            yield
+            time.sleep(SHORT_POLL)
+        self.state = replace(self.state, status=status, save=False)
 
     def _begin(self, pool: ThreadPoolExecutor, resident: Resident) -> Future[str]:
         seconds = LONGEST_TURN
@@ -273,7 +286,7 @@ class Archipelago:
             self._next_beat = now + BEAT
         self._learn()
 
-    def _look_after(self) -> None:
+    def _save_if_asked(self) -> None:
         asked = self.state.save and time.perf_counter() - self._saved_at >= SOON
         if self.wishes.save_now or asked or self._watcher.save_is_due():
             self._watcher.save(self.residents, None)
@@ -281,7 +294,6 @@ class Archipelago:
             self.wishes.save = self.wishes.save or self.wishes.save_now
             self.wishes.save_now = False
         self.state = replace(self.state, save=False)
-        self._watcher.look(self.state)
 
     # ---- deterministic: in lock-step ---------------------------------------------------------
 

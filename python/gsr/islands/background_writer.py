@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gsr.islands.checkpoints import Checkpoints
+from gsr.islands.checkpoints import MANIFEST, Checkpoints
 from gsr.islands.troubles import Tell, Troubles
 
 #: Seconds between a failure and the next try: the first pause, and the longest.
@@ -42,6 +42,7 @@ class BackgroundWriter:
     def __init__(self, checkpoints: Checkpoints, tell: Tell, depth: int = 1) -> None:
         self._depth = depth
         self._checkpoints = checkpoints
+        self._tell = tell
         self._troubles = Troubles("checkpoints", tell)
         self._changed = threading.Condition()
         self._waiting: dict[int, list[_Job]] = {}
@@ -104,6 +105,9 @@ class BackgroundWriter:
         while (job := self._next()) is not None:
             try:
                 self._checkpoints.write(job.island, job.sequence, job.payload, job.about)
+                if self._checkpoints.restore_manifest():
+                    gone = self._checkpoints.folder / MANIFEST
+                    self._tell(f"{gone} was removed; it is written again")
             except Exception as error:  # a thread that died would lose everything after
                 self._troubles.failed(error)
                 self._put_back(job)

@@ -26,7 +26,7 @@ from gsr.whole_files import read_whole, remove_leftovers, write_whole, write_who
 
 MAGIC, VERSION = b"GSRISLE\n", 1
 MANIFEST, FORMAT = "manifest.json", "gsr checkpoints"
-#: A second manifest, for when the first is damaged.
+#: A second manifest, for when the first is damaged or gone.
 COPY = "manifest.copy.json"
 #: Magic, version, island, sequence, bytes of `about` and of the payload; then comes the SHA-256.
 _HEAD = struct.Struct("<8sIIQIQ")
@@ -79,6 +79,7 @@ class Checkpoints:
         self.keep = max(1, keep)
         self.notes: list[str] = []
         self._clean: set[Path] = set()
+        self._manifest: Manifest | None = None
 
     def write(
         self, island: int, sequence: int, payload: bytes, about: Mapping[str, Any] | None = None
@@ -152,15 +153,12 @@ class Checkpoints:
 
     def read_manifest(self) -> Manifest | None:
         """Return the manifest, None if there is none; `GSRError` if it cannot be used."""
-        path, copy = self.folder / MANIFEST, self.folder / COPY
-        if not os.path.lexists(path):
-            return None
-        try:
-            return Manifest.from_json(read_whole(path), path)
-        except GSRError:
-            if not os.path.lexists(copy):
-                raise
-            return Manifest.from_json(read_whole(copy), copy)
+        paths = [self.folder / name for name in (MANIFEST, COPY)]
+        there = [path for path in paths if os.path.lexists(path)]
+        for path in there[:-1]:
+            with suppress(GSRError):
+                return Manifest.from_json(read_whole(path), path)
+        return Manifest.from_json(read_whole(there[-1]), there[-1]) if there else None
 
     def write_manifest(self, manifest: Manifest) -> None:
         """Write the manifest, in one step."""
@@ -168,6 +166,14 @@ class Checkpoints:
         self._remove_leftovers(self.folder)
         write_whole(manifest.to_json(), self.folder / COPY)
         write_whole(manifest.to_json(), self.folder / MANIFEST)
+        self._manifest = manifest
+
+    def restore_manifest(self) -> bool:
+        """Write the manifest again that was written here, if somebody has removed it; True then."""
+        if self._manifest is None or os.path.lexists(self.folder / MANIFEST):
+            return False
+        self.write_manifest(self._manifest)
+        return True
 
     def _remove_leftovers(self, folder: Path) -> None:
         # Once: what appears later in there is this process's own.

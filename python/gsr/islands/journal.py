@@ -91,6 +91,8 @@ class Metrics:
 
     def _write(self) -> OSError | None:
         self._due = time.monotonic() + EVERY
+        if self._descriptor is not None and _is_gone(self._descriptor, self.path):
+            self._close_file()
         try:
             descriptor = self._open()
             while self._waiting:
@@ -167,6 +169,16 @@ def read_status(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
     except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def _is_gone(descriptor: int, path: Path) -> bool:
+    """Whether somebody has removed an open file: what is written to it nobody can read."""
+    try:
+        return not os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
 
 
 def _ends_within_a_line(descriptor: int) -> bool:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from gsr.islands.archipelago import Wishes
 
+#: Seconds in which a second Ctrl-C is that of the same hand: launchers pass it on once more.
+SAME = 1.0
 #: Names that not every system has.
 SAVE = ("SIGUSR1",)
 
@@ -18,18 +21,20 @@ def heard(wishes: Wishes) -> Iterator[None]:
     """Turn signals into wishes while a run goes on.
 
     SIGUSR1 asks for a checkpoint; SIGTERM for one and for the end; SIGINT for the end, and at once
-    if it comes again.
+    if it comes again after a second.
 
     Parameters
     ----------
     wishes : Wishes
         What they become. A handler does nothing else: it may run in the middle of anything.
     """
+    interrupted: list[float] = []
 
     def on_signal(number: int, _: Any) -> None:
         name = signal.Signals(number).name
         if name == "SIGINT":
-            if wishes.reason == "interrupted":
+            interrupted.append(time.monotonic())
+            if interrupted[-1] - interrupted[0] >= SAME:
                 raise KeyboardInterrupt
             wishes.stop("interrupted")
         else:
