@@ -27,6 +27,14 @@ Buffer roots_of(const std::optional<Array>& weights, const Columns& target) {
   return roots;
 }
 
+// A view of a longer table may have the right layout, and rows of that table behind its own.
+bool is_zero_padded(const double* columns, Index n, Index n_columns) {
+  for (Index j = 0; j < n_columns; ++j)
+    for (Index i = n; i < padded(n); ++i)
+      if (columns[j * padded(n) + i] != 0.0) return false;
+  return true;
+}
+
 // Columns that other islands use too, in this process or another one: no copy is made. They must be
 // padded with zeros to whole cache lines, and nobody may change them.
 std::optional<Columns> shared_columns(const py::array& x) {
@@ -34,7 +42,8 @@ std::optional<Columns> shared_columns(const py::array& x) {
   const bool padded_columns = x.dtype().is(py::dtype::of<double>()) && x.strides(0) == 8 &&
                               x.strides(1) == 8 * padded(n) && !x.writeable() &&
                               reinterpret_cast<std::uintptr_t>(x.data()) % 64 == 0;
-  if (!padded_columns) return std::nullopt;
+  if (!padded_columns || !is_zero_padded(static_cast<const double*>(x.data()), n, x.shape(1)))
+    return std::nullopt;
   auto* owner = new py::object(x);
   const std::shared_ptr<const void> keeper(owner, [](const void* p) {
     const py::gil_scoped_acquire gil;

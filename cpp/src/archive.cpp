@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <utility>
 
 namespace gsr {
 namespace {
@@ -16,6 +18,22 @@ constexpr std::size_t kRefusedKept = 20000;
 bool same_terms(const Law& a, const Law& b) {
   return a.psi == b.psi &&
          std::is_permutation(a.phi.begin(), a.phi.end(), b.phi.begin(), b.phi.end());
+}
+
+std::uint64_t hash_of_terms(const Law& law) {
+  std::uint64_t hash = law.psi.size();
+  const auto mix = [&](std::uint64_t value) { hash = (hash ^ value) * 0x100000001b3ull; };
+  for (const std::vector<Basis>* side : {&law.psi, &law.phi})
+    for (const Basis& basis : *side) {
+      for (const Row& row : basis) mix(RowHash()(row));
+      for (int k = 0; k < basis.n_weights(); ++k) {
+        std::uint64_t bits = 0;
+        std::memcpy(&bits, &basis.weights[static_cast<std::size_t>(k)], sizeof bits);
+        mix(bits);
+      }
+      mix(static_cast<std::uint64_t>(basis.size));
+    }
+  return hash;
 }
 
 double comparable(const Law& law) { return law.exact ? 0.0 : law.rmse * (1.0 - kGain); }
@@ -59,7 +77,7 @@ void Archive::keep_runner_up(const Law& law) {
 
 bool Archive::accepts(const Law& law) {
   if (!accept_ || !would_take(law)) return true;
-  const auto key = std::make_pair(law.psi, law.phi);
+  const std::uint64_t key = hash_of_terms(law);
   if (refused_.count(key) != 0) return false;
   if (accept_(law)) return true;
   if (refused_.size() >= kRefusedKept) refused_.clear();
@@ -87,9 +105,17 @@ bool Archive::offer(const Law& law) {
   return true;
 }
 
-void Archive::restore(std::vector<Law> front, std::vector<Law> runners_up) {
+bool Archive::holds(const Law& law) const {
+  const auto same = [&](const Law& other) { return same_terms(law, other); };
+  return std::any_of(front_.begin(), front_.end(), same) ||
+         std::any_of(runners_up_.begin(), runners_up_.end(), same);
+}
+
+void Archive::restore(std::vector<Law> front, std::vector<Law> runners_up,
+                      std::set<std::uint64_t> refused) {
   front_ = std::move(front);
   runners_up_ = std::move(runners_up);
+  refused_ = std::move(refused);
 }
 
 const Law* Archive::best_exact() const {

@@ -115,6 +115,7 @@ void Evolution::archive_constant() {
 }
 
 void Evolution::extend(int generations, long evaluations) {
+  const InUse in_use(in_use_);
   interrupted_ = false;
   max_generations_ = generations > 0 ? generation_ + 1 + generations : 0;
   max_evaluations_ = evaluations > 0 ? evaluations_ + evaluations : 0;
@@ -122,6 +123,7 @@ void Evolution::extend(int generations, long evaluations) {
 }
 
 bool Evolution::start_from(const std::vector<Basis>& psi, std::vector<Basis> phi) {
+  const InUse in_use(in_use_);
   phi.erase(std::remove_if(phi.begin(), phi.end(),
                            [&](const Basis& b) { return is_constant(b, problem_->table); }),
             phi.end());
@@ -158,6 +160,7 @@ bool Evolution::start_from(const std::vector<Basis>& psi, std::vector<Basis> phi
 // The clock is looked at between births where those are long, so that a run ends in time on large
 // data too; the generation goes on where it was left.
 Evolution::Status Evolution::run(double seconds, double work) {
+  const InUse in_use(in_use_);
   const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                            std::chrono::duration<double>(std::min(seconds, 1e8)));
   const Watch watch(interrupted_);
@@ -284,6 +287,7 @@ void Evolution::select_survivors() {
 long Evolution::n_unconverged() const {
   long total = unconverged_before_ + (guide_ == nullptr ? 0 : guide_->n_unconverged());
   for (const auto& solver : solvers_) total += solver->n_unconverged();
+  if (guests_ != nullptr) total += guests_->n_unconverged();
   return total;
 }
 
@@ -314,6 +318,10 @@ Evolution::Status Evolution::check() {
   const bool literal =
       s.solver == SolverKind::printed || (guide_ == nullptr && generation_ >= s.relax_interval);
   if (literal && reaches_threshold()) return Status::threshold;
+  return within_limits();
+}
+
+Evolution::Status Evolution::within_limits() const {
   if (max_generations_ > 0 && generation_ + 1 >= max_generations_) return Status::max_generations;
   if (max_evaluations_ > 0 && evaluations_ >= max_evaluations_) return Status::max_evals;
   return Status::running;

@@ -30,6 +30,7 @@ State Evolution::state() const {
     out.births.push_back(births_[static_cast<std::size_t>(i)].individual);
   out.front = archive_.front();
   out.runners_up = archive_.runners_up();
+  out.refused = archive_.refused();
   if (guide_ != nullptr) out.guide = guide_->state();
   return out;
 }
@@ -47,17 +48,17 @@ void Evolution::restore(State state) {
   next_birth_ = state.next_birth;
   evaluations_ = state.evaluations;
   bred_ = state.bred;
-  unconverged_before_ = state.n_unconverged;
+  unconverged_before_ += state.n_unconverged - n_unconverged();
   guided_work_ = state.guided_work;
   work_ = state.work;
-  status_ = state.ended == kExact                                         ? Status::exact
-            : state.ended == kThreshold                                   ? Status::threshold
-            : max_generations_ > 0 && generation_ + 1 >= max_generations_ ? Status::max_generations
-                                                                          : Status::running;
+  status_ = state.ended == kExact       ? Status::exact
+            : state.ended == kThreshold ? Status::threshold
+            : between                   ? within_limits()
+                                        : Status::running;
   population_ = std::move(state.population);
   for (std::size_t i = 0; i < state.births.size(); ++i)
     births_[static_cast<std::size_t>(first_birth_) + i].individual = std::move(state.births[i]);
-  archive_.restore(std::move(state.front), std::move(state.runners_up));
+  archive_.restore(std::move(state.front), std::move(state.runners_up), std::move(state.refused));
   if (guide_ != nullptr && state.guide) guide_->restore(*state.guide);
   if (!between) sublibrary_ = choose_sublibrary(generation_, *problem_);
 }
@@ -82,6 +83,8 @@ Individual Evolution::solved(Individual individual) {
   guests_->collect(archive_, laws);
   for (const Law& law : laws)
     if (std::isfinite(law.rmse)) archive_.offer(law);
+  individual.psi = guests_->psi().bases();
+  individual.phi = guests_->phi().bases();
   return individual;
 }
 

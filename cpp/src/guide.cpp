@@ -88,10 +88,13 @@ double Guide::step(Archive& archive) {
   while (work_.empty() && stage_ < kStages.size())
     if (++stage_ < kStages.size()) plan_stage();
   const long before = evaluations_;
+  const double tidied = tidied_;
   try {
-    return work_.empty() ? look_around() : do_task();
+    if (work_.empty()) return look_around();
+    return neighbours_are_due() ? look_at_some_neighbours() : do_task();
   } catch (const Interrupted&) {  // it is begun anew
     evaluations_ = before;
+    tidied_ = tidied;
     individuals_.clear();
     throw;
   }
@@ -102,12 +105,13 @@ double Guide::do_task() {
   const double size = std::max(1.0, work_.front().run());
   work_.pop_front();
   ++n_done_;
+  since_neighbours_ += size;
   return size;
 }
 
 double Guide::look_around() {
   const std::size_t before = extended_.size();
-  const double size = scan_neighbours();
+  const double size = scan_neighbours(kRounds);
   idle_ = extended_.size() == before;
   return idle_ ? kIdle : size;
 }
@@ -182,6 +186,7 @@ Index Guide::pairs_first(const ols::Pool& pool) const {
 void Guide::plan_stage() {
   const Stage& stage = kStages[stage_];
   n_planned_ = n_done_ = 0;
+  candidates_.reset();  // they are on other rows
   level_ = stage.level;
   const bool weighted = stage.look == Look::weighted;
   solver_.weigh(weighted);
@@ -191,7 +196,7 @@ void Guide::plan_stage() {
   if (stage.look == Look::plain) plan_plain();
   if (weighted) plan_weighted();
   if (stage.look == Look::moving && settings_.constants) plan_moving();
-  if (stage.look == Look::plain) plan_together([this] { return scan_neighbours(); });
+  if (stage.look == Look::plain) plan_together([this] { return scan_neighbours(kRounds); });
 }
 
 void Guide::plan_building(std::function<double()> run) { work_.push_back({std::move(run), true}); }
@@ -361,7 +366,7 @@ Law Guide::propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi,
   for (const Law& law : laws)
     if (std::isfinite(law.rmse)) archive_->offer(law);
   if (psi.size() == 1) {
-    for (int j = 0; j < solver_.phi().size(); ++j) individual.phi.push_back(solver_.phi().basis(j));
+    individual.phi = solver_.phi().bases();
     individual.psi = psi;
     individuals_.push_back(std::move(individual));
   }

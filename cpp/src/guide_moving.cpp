@@ -170,7 +170,10 @@ double Guide::scan_two_frequencies(int first, int second) {
   const int cycles = 160;
   choose_rows(kFrequencyRows);
   Buffer target = values_of(plain->psi, y_, problem_.target_table);
-  if (target.empty()) return 1.0;
+  if (target.empty()) {
+    choose_rows(rows(level_, problem_.x.n_features()));
+    return 1.0;
+  }
   Eigen::Map<Vector> t(target.data(), x_.n_rows());
   t.array() -= t.mean();
   const TwoFrequencies found = strongest_product(x_.features[first - 1], x_.features[second - 1],

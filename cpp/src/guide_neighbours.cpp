@@ -17,11 +17,12 @@ using namespace limits;
 
 constexpr std::size_t kMostTerms = 6;  // of a law that is extended
 constexpr std::size_t kLawsAtOnce = 6;
-constexpr int kRounds = 4;
 constexpr std::size_t kMultipliers = 1500, kExchanged = 6000;
 constexpr std::size_t kReplaced = 3, kAdded = 1;  // proposals for each base
 constexpr std::size_t kPairedBeside = 2, kPairs = 3;
 constexpr std::size_t kMostExtended = 20000;
+constexpr double kBetweenLooks = 10000.0;  // individuals of work
+constexpr int kLevels = 4;
 
 std::uint64_t print_of(const Law& law, int level) {
   Writer writer;
@@ -53,13 +54,48 @@ std::vector<Candidate> first_of(const std::vector<Candidate>& terms, std::size_t
 
 }  // namespace
 
-// What is found may have better neighbours still.
-double Guide::scan_neighbours() {
+int Guide::neighbours_seen(const Law& law) const {
+  int seen = kLevels;
+  while (seen > 0 && extended_.count(print_of(law, seen - 1)) == 0) --seen;
+  return seen;
+}
+
+void Guide::note_neighbours_seen(const Law& law, int seen) {
+  if (seen > 0) extended_.insert(print_of(law, std::min(seen, kLevels) - 1));
+}
+
+// Laws arrive from other islands at any time, and those that belong here are waited for.
+bool Guide::neighbours_are_due() const {
+  return connected_ && candidates_ != nullptr && since_neighbours_ >= kBetweenLooks;
+}
+
+double Guide::look_at_some_neighbours() {
+  since_neighbours_ = 0.0;
+  return scan_neighbours(1);
+}
+
+bool Guide::belongs_elsewhere(const Law& law) const {
+  return connected_ && !is_mine(static_cast<std::size_t>(print_of(law, 0)));
+}
+
+// Islands together extend about as many as one alone.
+std::size_t Guide::laws_at_once() const {
+  const auto shares = static_cast<std::size_t>(settings_.n_shares);
+  return connected_ ? (kLawsAtOnce + shares - 1) / shares : kLawsAtOnce;
+}
+
+// What is found may have better neighbours still, and is followed at once: only those that were
+// known before are left to the islands to which they belong.
+double Guide::scan_neighbours(int rounds) {
   double size = 1.0;
-  if (candidates_ == nullptr || settings_.n_psi < 1) return size;
+  if (candidates_ == nullptr) return size;
   if (extended_.size() > kMostExtended) extended_.clear();
-  for (int round = 0; round < kRounds; ++round) {
-    const std::vector<Law> laws = laws_to_extend();
+  std::set<std::uint64_t> elsewhere;
+  for (const std::vector<Law>* list : {&archive_->front(), &archive_->runners_up()})
+    for (const Law& law : *list)
+      if (belongs_elsewhere(law)) elsewhere.insert(print_of(law, level_));
+  for (int round = 0; round < rounds; ++round) {
+    const std::vector<Law> laws = laws_to_extend(elsewhere);
     if (laws.empty()) break;
     for (const Law& law : laws) {
       size += extend(law);
@@ -70,14 +106,15 @@ double Guide::scan_neighbours() {
 }
 
 // Laws of few terms that are new, those of the front first.
-std::vector<Law> Guide::laws_to_extend() {
+std::vector<Law> Guide::laws_to_extend(const std::set<std::uint64_t>& elsewhere) const {
   std::vector<Law> out;
   if (archive_->best_exact() != nullptr) return out;
   for (const std::vector<Law>* list : {&archive_->front(), &archive_->runners_up()})
     for (const Law& law : *list) {
-      if (out.size() == kLawsAtOnce) return out;
-      if (law.psi.size() == 1 && law.phi.size() <= kMostTerms + 1 &&
-          extended_.count(print_of(law, level_)) == 0)
+      if (out.size() == laws_at_once()) return out;
+      const std::uint64_t print = print_of(law, level_);
+      if (law.psi.size() == 1 && law.phi.size() <= kMostTerms + 1 && extended_.count(print) == 0 &&
+          elsewhere.count(print) == 0)
         out.push_back(law);
     }
   return out;
@@ -148,11 +185,9 @@ double Guide::extend_by_pairs(const Law& law) {
   Buffer target;
   if (pool.size() == 0 || pool.prepare(psi.data(), target) == 0.0) return 1.0;
   const Index first = pairs_first(pool);
-  for (const auto& pairs :
-       pool.pairs({target}, first, pool.size(), kPairs, {settings_.share, settings_.n_shares}))
+  for (const auto& pairs : pool.pairs({target}, first, pool.size(), kPairs))
     for (const ols::Choice& pair : pairs) propose_beside(law.psi[0], others, {}, list, pair);
-  return size_of(0.3 * static_cast<double>(first * pool.size() * x_.n_rows()) /
-                 settings_.n_shares) +
+  return size_of(0.3 * static_cast<double>(first * pool.size() * x_.n_rows())) +
          static_cast<double>(kPairs);
 }
 

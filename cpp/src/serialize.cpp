@@ -1,5 +1,9 @@
 #include "gsr/serialize.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 
@@ -7,6 +11,7 @@ namespace gsr {
 namespace {
 
 constexpr std::uint64_t kMostBases = 4096;
+constexpr double kMostNodes = 10000.0;  // of a basis function, written out
 
 template <typename Array>
 std::size_t used(const Array& values) {
@@ -17,6 +22,34 @@ std::size_t used(const Array& values) {
 
 void require(bool holds, const char* what) {
   if (!holds) throw DamagedBytes(what);
+}
+
+bool is_finite(double value) { return std::isfinite(value); }
+
+// Operands that a row passes over, such as those of a constant, count too: others may read them.
+bool refers_down(const Basis& basis, int n_features) {
+  for (int i = 0; i < basis.size; ++i)
+    for (const std::int16_t v : basis.rows[static_cast<std::size_t>(i)].variables) {
+      const int size = std::abs(v), row = size - kOne - 1;
+      if (size > kOne ? row <= i || row >= basis.size : size > n_features && size != kOne)
+        return false;
+    }
+  return true;
+}
+
+// Rows may be used by several others, each of which several others use: eight rows can stand for
+// millions. References point down.
+double written_out(const Basis& basis) {
+  std::array<double, kMaxRows> nodes{};
+  double all = 0.0;
+  for (int i = basis.size - 1; i >= 0; --i) {
+    double& mine = nodes[static_cast<std::size_t>(i)];
+    mine = 1.0;
+    for (const std::int16_t v : basis.rows[static_cast<std::size_t>(i)].variables)
+      mine += std::abs(v) > kOne ? nodes[static_cast<std::size_t>(std::abs(v) - kOne - 1)] : 1.0;
+    all += mine;
+  }
+  return all;
 }
 
 }  // namespace
@@ -140,6 +173,12 @@ double Reader::real() {
   return value;
 }
 
+double Reader::real(double low, double high) {
+  const double value = real();
+  require(low <= value && value <= high, "a number is out of range");
+  return value;
+}
+
 std::vector<double> Reader::reals(std::size_t size) {
   std::vector<double> values;
   for (std::size_t k = 0; k < size; ++k) values.push_back(real());
@@ -156,7 +195,6 @@ Basis Reader::basis(const Table& table, int n_features) {
     const std::uint64_t shape = count(4 * kMaxVariables + 3);
     row.argument = static_cast<ArgumentType>(shape % 4);
     const auto n = static_cast<std::size_t>(shape / 4);
-    require(n <= kMaxVariables, "too many operands");
     for (std::size_t k = 0; k < n; ++k)
       row.variables[k] = static_cast<std::int16_t>(number(-kLargest, kLargest));
     out.push(row);
@@ -169,6 +207,9 @@ Basis Reader::basis(const Table& table, int n_features) {
   } catch (const std::invalid_argument& error) {
     throw DamagedBytes(error.what());
   }
+  require(refers_down(out, n_features), "an operand is out of range");
+  require(std::all_of(out.weights.begin(), out.weights.end(), is_finite), "a weight is not finite");
+  require(written_out(out) <= kMostNodes, "a basis function is too large");
   return out;
 }
 
@@ -184,6 +225,7 @@ Individual Reader::individual() {
   out.psi = bases(problem_.target_table, 1);
   out.phi = bases(problem_.table, problem_.x.n_features());
   out.fitness = real();
+  require(!std::isnan(out.fitness), "a fitness is not a number");
   return out;
 }
 
@@ -198,6 +240,13 @@ Law Reader::law() {
   out.rmse = real();
   out.exact = flag();
   out.bits = real();
+  require(!out.psi.empty() && !out.phi.empty(), "a law has no terms");
+  require(std::all_of(out.beta.begin(), out.beta.end(), is_finite) &&
+              std::all_of(out.alpha.begin(), out.alpha.end(), is_finite),
+          "a coefficient is not finite");
+  require(std::isfinite(out.rmse) && out.rmse >= 0.0 && !std::isnan(out.transformed_error) &&
+              !std::isnan(out.bits),
+          "an error of a law is out of range");
   return out;
 }
 

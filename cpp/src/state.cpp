@@ -5,9 +5,14 @@
 namespace gsr {
 namespace {
 
-constexpr std::uint64_t kMost = 1u << 20;
+constexpr std::uint64_t kMost = 1u << 20, kMostPromises = 1u << 14;
 constexpr std::int64_t kAnyInt = std::numeric_limits<int>::max();
+constexpr std::int64_t kMostGenerations = 1 << 30;  // more can be counted from there
+constexpr double kMostWork = 1e300;
 constexpr std::int64_t kAnyLong = std::numeric_limits<std::int64_t>::max() / 2;
+
+// What rounding leaves of an exact fit may be a little below 0.
+double read_promise(Reader& reader) { return reader.real(-1.0, 1.0); }
 
 template <typename T, typename Write>
 void write_list(Writer& writer, const std::vector<T>& list, Write write) {
@@ -23,6 +28,17 @@ auto read_list(Reader& reader, Read read) {
   return out;
 }
 
+void write_prints(Writer& writer, const std::set<std::uint64_t>& prints) {
+  writer.count(prints.size());
+  for (const std::uint64_t print : prints) writer.fixed(print);
+}
+
+std::set<std::uint64_t> read_prints(Reader& reader) {
+  std::set<std::uint64_t> out;
+  for (std::uint64_t left = reader.count(kMost); left > 0; --left) out.insert(reader.fixed());
+  return out;
+}
+
 void write_guide(Writer& writer, const GuideState& state) {
   writer.number(state.share);
   writer.number(state.n_shares);
@@ -34,8 +50,9 @@ void write_guide(Writer& writer, const GuideState& state) {
   write(writer, state.promises);
   write(writer, state.learned);
   write_list(writer, state.of_goals, [&](double promise) { writer.real(promise); });
-  writer.count(state.extended.size());
-  for (const std::uint64_t law : state.extended) writer.fixed(law);
+  write_prints(writer, state.extended);
+  writer.flag(state.connected);
+  writer.real(state.since_neighbours);
 }
 
 GuideState read_guide(Reader& reader) {
@@ -49,9 +66,10 @@ GuideState read_guide(Reader& reader) {
   out.evaluations = static_cast<long>(reader.number(0, kAnyLong));
   out.promises = read_promises(reader);
   out.learned = read_promises(reader);
-  out.of_goals = read_list(reader, [&] { return reader.real(); });
-  for (std::uint64_t left = reader.count(kMost); left > 0; --left)
-    out.extended.insert(reader.fixed());
+  out.of_goals = read_list(reader, [&] { return read_promise(reader); });
+  out.extended = read_prints(reader);
+  out.connected = reader.flag();
+  out.since_neighbours = reader.real(0.0, kMostWork);
   return out;
 }
 
@@ -67,10 +85,10 @@ void write(Writer& writer, const Promises& promises) {
 
 Promises read_promises(Reader& reader) {
   Promises out;
-  const std::uint64_t size = reader.count(kMost);
+  const std::uint64_t size = reader.count(kMostPromises);
   for (std::uint64_t k = 0; k < size; ++k) {
     const std::uint64_t goal = reader.fixed();
-    out[goal] = reader.real();
+    out[goal] = read_promise(reader);
   }
   return out;
 }
@@ -92,21 +110,22 @@ void write(Writer& writer, const State& state) {
   write_list(writer, state.births, individual);
   write_list(writer, state.front, law);
   write_list(writer, state.runners_up, law);
+  write_prints(writer, state.refused);
   writer.flag(state.guide.has_value());
   if (state.guide) write_guide(writer, *state.guide);
 }
 
 State read_state(Reader& reader) {
   State out;
-  out.generation = static_cast<int>(reader.number(-1, kAnyInt));
-  out.exact_since = static_cast<int>(reader.number(-1, kAnyInt));
+  out.generation = static_cast<int>(reader.number(-1, kMostGenerations));
+  out.exact_since = static_cast<int>(reader.number(-1, kMostGenerations));
   out.first_birth = static_cast<int>(reader.number(0, kAnyInt));
   out.next_birth = static_cast<int>(reader.number(-1, kAnyInt));
   out.evaluations = static_cast<long>(reader.number(0, kAnyLong));
   out.bred = static_cast<long>(reader.number(0, kAnyLong));
   out.n_unconverged = static_cast<long>(reader.number(0, kAnyLong));
-  out.guided_work = reader.real();
-  out.work = reader.real();
+  out.guided_work = reader.real(0.0, kMostWork);
+  out.work = reader.real(0.0, kMostWork);
   out.ended = static_cast<int>(reader.number(0, 2));
   const auto individual = [&] { return reader.individual(); };
   const auto law = [&] { return reader.law(); };
@@ -114,6 +133,7 @@ State read_state(Reader& reader) {
   out.births = read_list(reader, individual);
   out.front = read_list(reader, law);
   out.runners_up = read_list(reader, law);
+  out.refused = read_prints(reader);
   if (reader.flag()) out.guide = read_guide(reader);
   return out;
 }

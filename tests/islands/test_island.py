@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import random
+import struct
 import threading
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from math import inf
 from typing import Any
@@ -33,6 +36,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "unguided": {"guided": False, "transform_target": False},
     "large": {"preset": "paper", "hyperparameters": LARGE},
     "threads": {"n_jobs": 2},
+    "few generations": {"preset": "paper", "hyperparameters": LARGE, "max_generations": 3},
 }
 
 
@@ -111,6 +115,28 @@ def test_an_exact_law_is_still_the_end_after_loading() -> None:
     assert seen(loaded(of, island.save())) == seen(island)
 
 
+def test_refused_laws_are_refused_after_loading_too() -> None:
+    """A rule may depend on coefficients, and is asked once for each set of terms."""
+    of = replace(posed("default"), shapes=lambda equation: abs(equation.alpha[0] % 0.2) < 0.1)
+    island = evolved(of, 500)
+    copy = loaded(of, island.save())
+    for each in (island, copy):
+        each.run(inf, 3000)
+    assert copy.save() == island.save()
+
+
+def test_a_search_at_its_limit_of_evaluations_has_ended_after_loading_too() -> None:
+    of = posed("default")
+    island = of.island()
+    island.extend(0, 500)
+    island.run(inf)
+    assert island.status == "max_evals"
+    copy = of.island()
+    copy.extend(0, 500)
+    copy.load(island.save())
+    assert copy.status == "max_evals"
+
+
 # ---- migrants ----------------------------------------------------------------------------------
 
 
@@ -171,6 +197,36 @@ def test_knowledge_is_taken_only_if_asked_for() -> None:
     told.accept(migrants, Replacement.fair, 0, knowledge=True)
     assert ignorant.save() == before
     assert told.save() != before
+
+
+def test_laws_travel_with_the_migrants() -> None:
+    of = posed("default")
+    ahead, behind = evolved(of, 4000, 1, 2), evolved(of, 300, 0, 2)
+    assert ahead.best_rmse < behind.best_rmse
+    assert behind.accept(ahead.emigrants(0, BEST, 0), Replacement.fair, 0) == 0
+    assert behind.best_rmse == ahead.best_rmse
+    sent = {(law.complexity, law.rmse) for law in ahead.front()}
+    assert {(law.complexity, law.rmse) for law in behind.front()} <= sent
+
+
+def test_an_island_keeps_only_laws_that_it_may_have() -> None:
+    of = posed("default")
+    narrow = replace(of, max_terms=1)
+    ahead, behind = evolved(of, 4000, 1, 2), evolved(narrow, 300, 0, 2)
+    behind.accept(ahead.emigrants(0, BEST, 0), Replacement.fair, 0)
+    assert ahead.best_rmse < behind.best_rmse
+    assert max(len(law.phi) for law in behind.front()) <= 2
+
+
+def test_connected_islands_look_at_different_neighbours() -> None:
+    """What one has looked at is not looked at again by those that hear of it."""
+    of = island_problems.blueprint(X[:, :1], Y, library=["identity", "sin"])
+    alone = evolved(of, 8000, 0, 2)
+    told = of.island(0, 2)
+    told.accept(evolved(of, 8000, 1, 2).emigrants(0, BEST, 0), Replacement.fair, 0)
+    told.run(inf, 8000)
+    assert told.save() != alone.save()
+    assert told.best_rmse <= alone.best_rmse
 
 
 @pytest.mark.parametrize("replacement", ["fair", "worst", "random"])
@@ -277,6 +333,54 @@ def test_damaged_bytes_are_refused_or_harmless(kind: str, taker: str) -> None:
     assert n_refused > 30
 
 
+def crafted(of: Blueprint, *operands: int) -> bytes:
+    """Return a migrant with a term T(row 2), and a constant in row 2 that has operands."""
+
+    def number(value: int) -> bytes:
+        value, out = (value << 1) if value >= 0 else ~(value << 1), bytearray()
+        while value >= 0x80:
+            out.append(value & 0x7F | 0x80)
+            value >>= 7
+        return bytes([*out, value])
+
+    def row(code: int, *variables: int) -> bytes:
+        shape = bytes([4 * len(variables) + 2])  # a product
+        return number(code) + shape + b"".join(map(number, variables))
+
+    header = bytes(of.island().emigrants(0, BEST, 0))[:9]
+    sine, one = (of.library.names.index(name) for name in ("sin", "one"))
+    psi = b"\x01\x01" + row(of.target_library.names.index("identity"), 1)
+    phi = b"\x01\x02" + row(sine, 30002) + row(one, *operands)
+    return header + b"\x01" + psi + phi + struct.pack("<d", 1.0) + b"\x00"
+
+
+def test_crafted_references_are_refused() -> None:
+    of = posed("default")
+    of.island().accept(crafted(of, 1), Replacement.fair, 0)  # the shape of it is right
+    for operands in [(30002,), (30001,), (32767,), (-30002,), (1, 29000)]:
+        with pytest.raises(DamagedBytes, match=r"out of range|refer"):
+            of.island().accept(crafted(of, *operands), Replacement.fair, 0)
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), -1.0, inf])
+def test_impossible_amounts_of_work_are_refused(wrong: float) -> None:
+    of = posed("default")
+    island = evolved(of, 1000)
+    saved, work = island.save(), struct.pack("<d", island.work)
+    assert saved.count(work) >= 1
+    with pytest.raises(DamagedBytes, match="out of range"):
+        of.island().load(saved.replace(work, struct.pack("<d", wrong)))
+
+
+@pytest.mark.parametrize("taker", TAKERS)
+def test_bytes_of_other_transformations_are_refused(taker: str) -> None:
+    of, other = (
+        island_problems.blueprint(X, Y, library=["identity", name]) for name in ("sin", "cos")
+    )
+    with pytest.raises(DamagedBytes, match="other features or transformations"):
+        take(of.island(), taker, bytes_of(evolved(other, 300), TAKERS[taker]))
+
+
 @pytest.mark.parametrize("taker", TAKERS)
 def test_bytes_of_another_kind_or_problem_are_refused(taker: str) -> None:
     of = posed("unguided")
@@ -320,6 +424,22 @@ def test_an_interruption_ends_one_run_only() -> None:
     assert island.work == 0
     island.run(inf, 100)
     assert island.work >= 100
+
+
+def test_a_second_thread_is_told() -> None:
+    island = posed("default").island()
+    thread = threading.Thread(target=island.run, args=(inf, 1e9))
+    thread.start()
+    try:
+        while island.work == 0.0:
+            time.sleep(0.001)
+        for use in (island.save, island.laws, lambda: island.run(0.0)):
+            with pytest.raises(RuntimeError, match="another thread"):
+                use()
+    finally:
+        island.interrupt()
+        thread.join(30)
+    assert island.save()
 
 
 # ---- many islands ------------------------------------------------------------------------------

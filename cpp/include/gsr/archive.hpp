@@ -1,9 +1,9 @@
 // The Pareto front of error (on the scale of y) against complexity.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "gsr/law.hpp"
@@ -23,10 +23,14 @@ class Archive {
   // errors are rounding, the one of the shortest description stays.
   bool offer(const Law& law);
   bool would_take(const Law& law) const;
-  void restore(std::vector<Law> front, std::vector<Law> runners_up);
+  // Whether a law of the same terms is kept.
+  bool holds(const Law& law) const;
+  void restore(std::vector<Law> front, std::vector<Law> runners_up,
+               std::set<std::uint64_t> refused);
 
   const std::vector<Law>& front() const { return front_; }  // by complexity, ascending
   const std::vector<Law>& runners_up() const { return runners_up_; }
+  const std::set<std::uint64_t>& refused() const { return refused_; }
   // The exact law, or nullptr.
   const Law* best_exact() const;
   double best_rmse() const;
@@ -40,7 +44,7 @@ class Archive {
 
   double n_rows_;
   std::function<bool(const Law&)> accept_;  // slow: asked once for each set of terms
-  std::set<std::pair<std::vector<Basis>, std::vector<Basis>>> refused_;
+  std::set<std::uint64_t> refused_;         // hashes of terms
   std::vector<Law> front_;
   std::vector<Law> runners_up_;  // shortest rough description of law and data first
 };

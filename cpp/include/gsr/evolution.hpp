@@ -5,6 +5,7 @@
 #include <chrono>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "gsr/archive.hpp"
@@ -15,6 +16,21 @@
 #include "gsr/variation.hpp"
 
 namespace gsr {
+
+// A search is for one thread at a time. A second one is told, whatever it wants, before it reads
+// what the first is writing.
+class InUse {
+ public:
+  explicit InUse(std::atomic<bool>& flag) : flag_(flag) {
+    if (flag.exchange(true)) throw std::logic_error("another thread is using this search");
+  }
+  ~InUse() { flag_ = false; }
+  InUse(const InUse&) = delete;
+  InUse& operator=(const InUse&) = delete;
+
+ private:
+  std::atomic<bool>& flag_;
+};
 
 class Evolution {
  public:
@@ -53,6 +69,8 @@ class Evolution {
   State state() const;
   void restore(State state);
 
+  mutable std::atomic<bool> in_use_{false};
+
  private:
   struct Birth {
     Individual individual;
@@ -68,6 +86,7 @@ class Evolution {
   void archive_births(int first, int end);
   void advance();
   Status check();
+  Status within_limits() const;
   bool reaches_threshold() const;
   double bound() const;
   double accepted() const;  // bits

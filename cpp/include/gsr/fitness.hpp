@@ -60,6 +60,7 @@ class BasisSet {
   int capacity() const { return capacity_; }
   bool full() const { return size_ == capacity_; }
   const Basis& basis(int j) const { return bases_[static_cast<std::size_t>(j)]; }
+  std::vector<Basis> bases() const { return {bases_.begin(), bases_.begin() + size_}; }
   int cost(int j) const { return costs_[static_cast<std::size_t>(j)]; }
   const double* values(int j) const { return values_[j]; }
 

@@ -40,6 +40,11 @@ class Guide {
   // What was learned about goals here, and elsewhere: it orders the goals of the next stage.
   Promises promises() const;
   void learn(const Promises& promises);
+  // Islands that send each other their laws divide among them whose neighbours are looked at. A law
+  // travels with the level at which that was done: 0 is never, else one more than the level.
+  int neighbours_seen(const Law& law) const;
+  void note_neighbours_seen(const Law& law, int seen);
+  void connect() { connected_ = true; }
 
   // Pools are not saved but built again. A guide that was saved with another share of the work
   // begins its stage anew.
@@ -155,14 +160,18 @@ class Guide {
   double scan_two_frequencies(int first, int second);
   double do_task();
   double look_around();
-  double scan_neighbours();
+  bool neighbours_are_due() const;
+  double look_at_some_neighbours();
+  double scan_neighbours(int rounds);
+  bool belongs_elsewhere(const Law& law) const;
+  std::size_t laws_at_once() const;
   double extend(const Law& law);
   double extend_term(const Law& law, std::size_t term, const Trees& base, bool instead);
   double extend_by_pairs(const Law& law);
   void propose_beside(const Basis& psi, std::vector<Basis> bases, const Trees& base,
                       const std::vector<Candidate>& list, const ols::Choice& choice);
   Columns columns_beside(const std::vector<Basis>& terms) const;
-  std::vector<Law> laws_to_extend();
+  std::vector<Law> laws_to_extend(const std::set<std::uint64_t>& elsewhere) const;
   void prepare_last();
   void propose_refined(const Basis& psi, const std::vector<std::vector<Basis>>& sets);
 
@@ -209,7 +218,7 @@ class Guide {
   std::vector<Candidate> beside_;
 
   std::deque<Task> work_;
-  std::size_t n_planned_ = 0;  // scans of the stage that were given out in turn
+  std::size_t n_planned_ = 0;  // goals and scans of the stage that have a number
   std::size_t n_done_ = 0;     // tasks of the stage
   std::size_t stage_ = 0;
   Promises promises_;  // when the stage was planned
@@ -218,6 +227,8 @@ class Guide {
   bool simple_done_ = false;
   bool idle_ = false;
   std::set<std::uint64_t> extended_;                         // laws, by their fingerprints
+  bool connected_ = false;                                   // laws of other islands arrive
+  double since_neighbours_ = 0.0;                            // work, in individuals
   double tidied_ = std::numeric_limits<double>::infinity();  // bits of the law tidied last
   std::vector<Individual> individuals_;
   long evaluations_ = 0;

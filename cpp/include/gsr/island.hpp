@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "gsr/evolution.hpp"
 
@@ -19,9 +21,10 @@ class Island : public Evolution {
  public:
   explicit Island(Problem problem) : Evolution(std::move(problem)) {}
 
-  // Copies of `n` individuals, and what the guide has learned. The same epoch draws the same ones.
+  // Copies of `n` individuals, what the guide has learned, and laws. The same epoch draws the same
+  // ones.
   std::string emigrants(int n, EmigrantSelection selection, std::uint64_t epoch);
-  // Returns how many of them stay. What the guide of the sender knew is learned if `knowledge`.
+  // Returns how many of them stay. What the sender knew is learned if `knowledge`.
   int accept(std::string_view migrants, Replacement replacement, std::uint64_t epoch,
              bool knowledge = true);
 
@@ -33,6 +36,17 @@ class Island : public Evolution {
   // Front and runners-up, to be merged where the results are made.
   std::string laws() const;
   void add_laws(std::string_view laws);
+
+ private:
+  // What the guide of another island knows.
+  struct Knowledge {
+    Promises promises;
+    std::vector<std::pair<Law, int>> laws;  // and whether their neighbours were looked at
+  };
+  void write_knowledge(Writer& writer);
+  static Knowledge read_knowledge(Reader& reader);
+  void learn(const Knowledge& knowledge);
+  int settle(std::vector<Individual>& guests, Replacement replacement, std::uint64_t epoch);
 };
 
 }  // namespace gsr

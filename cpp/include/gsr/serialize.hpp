@@ -47,6 +47,7 @@ class Reader {
   std::int64_t number(std::int64_t low, std::int64_t high);
   std::uint64_t fixed();
   double real();
+  double real(double low, double high);  // no NaN
   bool flag() { return count(1) == 1; }
   Individual individual();
   Law law();

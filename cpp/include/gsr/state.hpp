@@ -24,6 +24,8 @@ struct GuideState {
   Promises promises, learned;
   std::vector<double> of_goals;      // promises now, sums and then logarithms
   std::set<std::uint64_t> extended;  // laws whose neighbours were looked at
+  bool connected = false;
+  double since_neighbours = 0.0;
 };
 
 struct State {
@@ -34,6 +36,7 @@ struct State {
   int ended = 0;  // 1: with an exact law, 2: below the threshold
   std::vector<Individual> population, births;
   std::vector<Law> front, runners_up;
+  std::set<std::uint64_t> refused;
   std::optional<GuideState> guide;
 };
 

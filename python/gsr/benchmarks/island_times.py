@@ -1,31 +1,30 @@
-"""Time to the law, by the number of islands: alone, with shared work, and with migration.
+"""Time to the law, by the number of islands: alone, unconnected, and migrating.
 
-    python -m gsr.benchmarks.island_times --seeds 10 --islands 1,2,4,8
+    python -m gsr.benchmarks.island_times --seeds 10 --islands 1,2,4,8 --jobs 2
 
-Islands run one after the other in one process, in lock-step, and each has its own clock of
-processor time. An epoch takes as long as its slowest island: that is the time on as many cores as
-islands, whatever else the machine does, without what it costs to send messages.
+Islands run one after the other in one process, as they would in the mode `throughput` on as many
+cores: each has its own clock of processor time, the one that is furthest behind takes the next
+turn, and a message can be read from the moment on at which it was sent. What else the machine does
+hardly matters. What a network costs is not in it.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gsr.benchmarks import runner
 from gsr.blueprint import Blueprint
 from gsr.estimator import GSRRegressor
-from gsr.islands.archipelago import Archipelago, Limits, Watcher
-from gsr.islands.migration import DEFAULTS, Migration, make_migration
+from gsr.islands.migration import DEFAULTS, Message, Migration, make_migration
 from gsr.islands.resident import Resident
-from gsr.islands.transport import Alone
 from gsr.rows import Rows
 
 Array = Any
@@ -72,13 +71,38 @@ PROBLEMS = (
     ),
 )
 
-#: Ways to use several islands.
-WAYS = ("independent", "shared", "migrating")
+#: Ways to use several islands: each by itself with a seed of its own; with the guide's scans
+#: divided among them and nothing else; and exchanging what they have found, which is the default.
+WAYS = ("independent", "unconnected", "migrating")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One search.
+
+    Parameters
+    ----------
+    problem, way : str
+        What is searched, and how.
+    islands, seed : int
+        How many, and which.
+    max_seconds : float
+        Of each island.
+    interval : float, optional
+        Of migration.
+    """
+
+    problem: str
+    way: str
+    islands: int
+    seed: int
+    max_seconds: float
+    interval: float | None = None
 
 
 @dataclass(frozen=True)
 class Run:
-    """One search.
+    """How a search ended.
 
     Parameters
     ----------
@@ -89,9 +113,11 @@ class Run:
     found : bool
         Whether an exact law was found.
     seconds : float
-        Of processor time on the slowest island, epoch by epoch.
+        Of processor time on the island that found it, or on each.
     evaluations : int
         Of all islands.
+    error : str, optional
+        What was raised.
     """
 
     problem: str
@@ -101,76 +127,91 @@ class Run:
     found: bool
     seconds: float
     evaluations: int
+    error: str | None = None
 
 
-class TimedResident(Resident):
-    """A resident that knows how long its last turn took."""
+@dataclass
+class Timed:
+    """An island with a clock, and the messages that are on their way to it."""
 
-    last: float = 0.0
+    resident: Resident
+    seconds: float = 0.0
+    post: list[tuple[float, Message]] = field(default_factory=list)
 
-    def turn(self, migration: Migration, goal: float, seconds: float = float("inf")) -> str:
-        """Take a turn, and note the processor time."""
+    def turn(self, migration: Migration) -> bool:
+        """Read what has arrived and work for an interval; True: with an exact law."""
+        for _, message in (each for each in self.post if each[0] <= self.seconds):
+            self.resident.put(message)
+        self.post = [each for each in self.post if each[0] > self.seconds]
         start = time.thread_time()
-        status = super().turn(migration, goal, seconds)
-        self.last = time.thread_time() - start
-        return status
+        goal = self.resident.island.work + migration.interval
+        status = self.resident.turn(migration, goal)
+        self.seconds += time.thread_time() - start
+        return status == "exact"
 
 
-class _Clock(Watcher):
-    """Adds up the epochs, and stops when the time is used up."""
-
-    def __init__(self, max_seconds: float) -> None:
-        self.max_seconds = max_seconds
-        self.seconds = 0.0
-        self.archipelago: Archipelago | None = None
-
-    def epoch(self, residents: Sequence[TimedResident]) -> None:
-        self.seconds += max(each.last for each in residents)
-        if self.seconds >= self.max_seconds and self.archipelago is not None:
-            self.archipelago.wishes.stop("stopped")
-
-
-def blueprint(problem: Problem, seed: int, rows: int = 400) -> Blueprint:
+def blueprint(problem: Problem, seed: int) -> Blueprint:
     """Return what the islands of a search are made of, with the default settings."""
     model = GSRRegressor(random_state=seed, n_jobs=1)
-    data = problem.rows(seed, rows)
+    data = problem.rows(seed)
     posed, _ = model._pose(model._validate(data.X, data.y, None))
     return posed.blueprint
 
 
-def residents(plan: Blueprint, n_islands: int, way: str) -> list[TimedResident]:
+def make_islands(plan: Blueprint, n_islands: int, way: str) -> list[Timed]:
     """Make the islands; independent ones share nothing, not even the guide's work."""
     if way != "independent":
-        return [TimedResident(k, plan.island(k, n_islands)) for k in range(n_islands)]
+        return [Timed(Resident(k, plan.island(k, n_islands))) for k in range(n_islands)]
     seed = int(plan.settings["seed"])
     alone = [replace(plan, settings={**plan.settings, "seed": seed + k}) for k in range(n_islands)]
-    return [TimedResident(k, each.island()) for k, each in enumerate(alone)]
+    return [Timed(Resident(k, each.island())) for k, each in enumerate(alone)]
 
 
-def search(problem: Problem, n_islands: int, way: str, seed: int, max_seconds: float,
-           interval: float | None = None) -> Run:  # fmt: skip
-    """Search until there is an exact law, or the slowest island has used its time."""
-    plan = blueprint(problem, seed)
-    islands = residents(plan, n_islands, way)
-    asked: dict[str, Any] = {"topology": "unconnected", "knowledge": False}
-    asked = (DEFAULTS if way == "migrating" else asked) | {"interval": interval}
-    migration = make_migration(n_islands, seed, asked)
-    clock = _Clock(max_seconds)
-    archipelago = Archipelago(
-        islands, migration, Alone(), Limits(), deterministic=True, n_threads=1, watcher=clock
-    )
-    clock.archipelago = archipelago
-    epoch = 0
-    for _ in archipelago.steps():
-        if islands[0].snapshot_epoch > epoch:
-            epoch = islands[0].snapshot_epoch
-            clock.epoch(islands)
-    if islands[0].snapshot_epoch > epoch:
-        clock.epoch(islands)
-    clock.archipelago = None  # a circle would keep the islands' pools
-    found = any(each.status == "exact" for each in islands)
-    evaluations = sum(each.evaluations for each in islands)
-    return Run(problem.name, way, n_islands, seed, found, clock.seconds, evaluations)
+def sail(islands: Sequence[Timed], migration: Migration, max_seconds: float) -> float:
+    """Let islands search until nobody can be the first any more; return when that one was."""
+    first = np.inf
+    while True:
+        furthest_behind = min(islands, key=lambda each: each.seconds)
+        if furthest_behind.seconds >= min(first, max_seconds):
+            return float(first)
+        if furthest_behind.turn(migration):
+            first = min(first, furthest_behind.seconds)
+            furthest_behind.seconds = np.inf
+            continue
+        resident = furthest_behind.resident
+        for each in migration.topology.destinations(resident.number, resident.epoch):
+            message = Message(resident.epoch, resident.number, each, resident.emigrants)
+            islands[each].post.append((furthest_behind.seconds, message))
+
+
+def search(task: Task) -> Run:
+    """Search until there is an exact law, or every island has used its time."""
+    problem = next(each for each in PROBLEMS if each.name == task.problem)
+    islands = make_islands(blueprint(problem, task.seed), task.islands, task.way)
+    asked: dict[str, Any] = DEFAULTS
+    if task.way != "migrating":
+        asked = {"topology": "unconnected", "knowledge": False}
+    migration = make_migration(task.islands, task.seed, asked | {"interval": task.interval})
+    seconds = sail(islands, migration, task.max_seconds)
+    found = bool(np.isfinite(seconds))
+    evaluations = sum(each.resident.evaluations for each in islands)
+    return _run(task, found, seconds if found else task.max_seconds, evaluations)
+
+
+def _run(
+    task: Task, found: bool, seconds: float, evaluations: int, error: str | None = None
+) -> Run:
+    return Run(
+        task.problem, task.way, task.islands, task.seed, found, seconds, evaluations, error
+    )  # fmt: skip
+
+
+def _failed(task: Task, error: str) -> Run:
+    return _run(task, False, task.max_seconds, 0, error)
+
+
+def _start(_: Task) -> None:
+    """Nothing: a search does not count what it takes to load code."""
 
 
 def table(runs: Sequence[Run], max_seconds: float) -> str:
@@ -191,12 +232,26 @@ def table(runs: Sequence[Run], max_seconds: float) -> str:
 
 
 def _quartiles(values: Sequence[float]) -> list[float]:
+    """Return quartiles and median; of an even number the mean of the two in the middle."""
     ordered = sorted(values)
-    return [ordered[round(q * (len(ordered) - 1))] for q in (0.25, 0.5, 0.75)]
+    middle = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+    low, high = (ordered[round(q * (len(ordered) - 1))] for q in (0.25, 0.75))
+    return [low, middle, high]
 
 
 def _shown(seconds: float, most: float) -> str:
     return f"> {most:.0f}" if np.isinf(seconds) else f"{seconds:.1f}"
+
+
+def tasks(asked: argparse.Namespace) -> list[Task]:
+    """Return the searches that are asked for."""
+    return [
+        Task(problem, way, n, seed, asked.max_seconds, asked.interval)
+        for problem in asked.problems.split(",")
+        for n in map(int, asked.islands.split(","))
+        for way in (asked.ways.split(",") if n > 1 else WAYS[:1])
+        for seed in range(asked.seeds)
+    ]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -208,19 +263,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--max-seconds", type=float, default=300.0, help="of an island")
     parser.add_argument("--interval", type=float, help="of migration, in individuals of work")
+    parser.add_argument("--jobs", type=int, default=1, help="searches at a time")
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args(argv)
-    names = asked.problems.split(",")
-    runs: list[Run] = []
-    for problem in [each for each in PROBLEMS if each.name in names]:
-        for n in map(int, asked.islands.split(",")):
-            for way in asked.ways.split(",") if n > 1 else ["independent"]:
-                for seed in range(asked.seeds):
-                    runs.append(search(problem, n, way, seed, asked.max_seconds, asked.interval))
-                    print(json.dumps(asdict(runs[-1])), file=sys.stderr, flush=True)
+    runs = runner.run(
+        tasks(asked), runner.Work(search, _failed, _start), jobs=asked.jobs, json_path=asked.json
+    )
     print(table(runs, asked.max_seconds))
-    if asked.json:
-        asked.json.write_text(json.dumps([asdict(run) for run in runs]))
     return 0
 
 
