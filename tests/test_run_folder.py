@@ -51,6 +51,27 @@ def test_a_folder_holds_everything(outcome: Outcome, tmp_path: Path) -> None:
     assert len((folder / "equations.csv").read_text().splitlines()) == 1 + len(outcome.model.front_)
 
 
+def test_a_configuration_of_the_user_is_left_alone(outcome: Outcome, tmp_path: Path) -> None:
+    own, other = tmp_path / "config.toml", tmp_path / "config.run.toml"
+    own.write_text("# mine\n")
+    run_folder.write(tmp_path, outcome)
+    assert own.read_text() == "# mine\n"
+    assert config.read(other).data_path() == "/data/d.csv"
+    own.unlink()
+    run_folder.write(tmp_path, outcome)
+    run_folder.write(tmp_path, outcome)  # the one that it has written itself is replaced
+    assert run_folder.config_path(tmp_path) == own
+    assert not other.exists()
+    head = f"# repeats the run: gsr fit --config {tmp_path.name}/config.toml"
+    assert own.read_text().splitlines()[0] == head
+
+
+def test_drafts_of_a_killed_run_are_removed(outcome: Outcome, tmp_path: Path) -> None:
+    (tmp_path / f"{run_folder.DRAFTS}0123").mkdir()
+    run_folder.remove_drafts(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_wide_tables_have_small_samples(outcome: Outcome) -> None:
     wide = Outcome(outcome.model, np.ones((200, 9_999)), np.ones(200), outcome.config, "-")
     assert len(run_folder._sample(wide).splitlines()) == 1 + 100

@@ -218,8 +218,9 @@ def test_lock_step_tells_that_a_clock_will_end_it(command: Any) -> None:
 @pytest.mark.parametrize(
     "settings, word",
     [
-        (("data.path=none.csv",), "none.csv"),
-        (("data.target=z",), "no column 'z'"),
+        (("data.path=none.csv",), "--set: data.path: none.csv: there is no such file"),
+        (("data.path=.",), "--set: data.path: . is a folder, not a file"),
+        (("data.target=z",), "--set: data.target: exact.csv: there is no column 'z'"),
         (('data.target=["a", "y"]',), "data.target: it must be one column here"),
         (("islands.topology=edges",), "edges"),
         (('islands.variants=[{n_psi = "many"}]',), "n_psi"),

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gsr.cli import main
-from gsr.cli.status import SILENT, as_text, examine
+from gsr.cli.status import GONE, SILENT, as_text, examine
 from gsr.exceptions import GSRError
 from gsr.islands.checkpoints import Checkpoints, Manifest
 from gsr.islands.journal import Metrics, write_status
@@ -80,6 +83,19 @@ def test_a_run_that_gives_no_sign_of_life(tmp_path: Path) -> None:
     found = examine(tmp_path, now=1000.0 + 3600)
     assert found["state"] == "silent"
     assert "no sign of life for 60 min; start it again" in as_text(found, now=4600.0)
+
+
+def test_a_run_whose_process_is_gone(tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    here = {"host": socket.gethostname(), "pid": process.pid}
+    write_status(tmp_path, RUNNING | here)
+    found = examine(tmp_path)
+    assert (found["state"], found["reason"]) == ("silent", GONE)
+    assert "state       its process is gone; start it again" in as_text(found)
+    for other in ({"host": "elsewhere"}, {"pid": os.getpid()}):
+        write_status(tmp_path, RUNNING | here | other)
+        assert examine(tmp_path)["state"] == "running"
 
 
 def test_a_finished_run_shows_its_result(tmp_path: Path) -> None:

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from gsr import files, library, options, prior, search
-from gsr.blueprint import Blueprint, Variant, settings_values
-from gsr.cli.fit_data import FitData, load
+from gsr import files
+from gsr.blueprint import Blueprint
+from gsr.cli.fit_data import FitData
+from gsr.cli.island_problem import n_threads, pose
 from gsr.cli.named_estimator import NamedRegressor
 from gsr.cli.terminal import complain, counted
 from gsr.exceptions import GSRError
@@ -37,8 +38,6 @@ from gsr.whole_files import remove_leftovers
 NOT_THE_PROBLEM = ("max_generations", "max_evaluations", "n_threads", "max_bytes")
 #: A search that ended so has nothing left to do.
 DONE = ("exact", "threshold")
-#: Sections that say what is searched for.
-OF_THE_PROBLEM = ("data", "library", "search", "run", "log")
 #: What a configuration is given to, to repeat a run.
 COMMAND = "gsr islands --set run.output=again"
 
@@ -121,10 +120,12 @@ def make_plan(
     folder = Path(config.get("run", "output") or settings.ISLANDS_OUTPUT)
     saved = _manifest(folder) if config.get("checkpoint", "resume") else None
     config = _seeded(config, saved)
-    source = files.Source(config.data_path())
-    file = path_of(source.path)
+    posed = pose(config, path, ranks)
+    for remark in posed.remarks:
+        tell(remark)
+    config, problem = posed.config, posed.problem
+    file = path_of(Path(config.data_path()))
     digest = files.sha256(file) if file is not None else None
-    config, data, model, problem, held = _posed(config, path, source, ranks, tell)
     orders = _orders(config, folder, problem.blueprint, ranks, saved)
     orders = replace(orders, islands=_with_edges(orders, ranks, tell))
     _check_edges(config, path, orders, ranks)
@@ -137,7 +138,9 @@ def make_plan(
         for remark in saved.check_resumable(wanted, folder):
             tell(f"WARNING: {remark}")
     lock = FolderLock(orders.folder)
-    return Plan(config, data, digest, model, problem, held, orders, saved, finished, lock)
+    return Plan(
+        config, posed.data, digest, posed.model, problem, posed.held, orders, saved, finished, lock
+    )
 
 
 def _manifest(folder: Path) -> Manifest | None:
@@ -152,119 +155,6 @@ def _seeded(config: Config, saved: Manifest | None) -> Config:
     return config.changed({("run", "seed"): seed})
 
 
-# ---- what is searched for ------------------------------------------------------------------------
-
-
-def _posed(
-    config: Config, origin: str, source: files.Source, ranks: int, tell: Tell
-) -> tuple[Config, FitData, NamedRegressor, Problem, Rows | None]:
-    """Return the problem; all that is wrong with it is told at once, with keys and lines."""
-    culprits = Culprits(config)
-    culprits.attempt(_check_parameters, OF_THE_PROBLEM)
-    loaded = culprits.attempt(lambda changed: _load(source, changed), ("data",))
-    data, remarks = loaded or (None, ())
-    posed = None
-    if data is not None:
-        posed = culprits.attempt(lambda changed: _pose(changed, data, ranks), OF_THE_PROBLEM)
-    variants = [] if posed is None else _variants(culprits, posed[1].blueprint)
-    culprits.raise_told(origin)
-    assert data is not None
-    assert posed is not None
-    for remark in remarks:
-        tell(remark)
-    model, problem, held = posed
-    problem.blueprint = replace(problem.blueprint, variants=variants)
-    return config.changed({("data", "target"): data.columns[0]}), data, model, problem, held
-
-
-def _check_parameters(config: Config) -> None:
-    """Check what can be checked without data."""
-    asked = config.estimator_options()
-    NamedRegressor(**asked)._check_parameters()
-    for name in ("library", "target_library"):
-        if name in asked:
-            library.resolve(asked[name])
-
-
-def _load(source: files.Source, config: Config) -> tuple[FitData, list[str]]:
-    """Return the table, and remarks about it."""
-    if isinstance(config.get("data", "target"), list):
-        raise GSRError(
-            "it must be one column here; start a run for each target, for instance with an array "
-            "of jobs"
-        )
-    remarks: list[str] = []
-    return load(source, config, remarks.append), remarks
-
-
-def _pose(config: Config, data: FitData, ranks: int) -> tuple[NamedRegressor, Problem, Rows | None]:
-    asked = config.estimator_options()
-    asked["n_jobs"] = _n_threads(config, ranks)
-    model = NamedRegressor(**asked).named(data.names, *data.targets)
-    problem, held = model._pose(model._validate(data.X, data.y, data.weights))
-    of = problem.blueprint
-    changed = {
-        **of.settings,
-        "n_threads": max(1, asked["n_jobs"] // config.get("islands", "per_rank")),
-        "max_evaluations": 0,  # all islands together have that limit
-    }
-    problem.blueprint = replace(of, settings=changed)
-    problem.blueprint.island()  # tells what the core has against it
-    return model, problem, held
-
-
-def _n_threads(config: Config, ranks: int) -> int:
-    """Return the threads of a rank: all cores for one, a core for each of many."""
-    if ranks > 1 and not config.is_set("run", "n_jobs"):
-        return int(config.get("islands", "per_rank"))
-    return search.n_threads(config.get("run", "n_jobs"))
-
-
-def _variants(culprits: Culprits, of: Blueprint) -> list[Variant]:
-    """Return in what islands differ; what is wrong with it is told."""
-    asked = culprits.config.estimator_options()
-    found = []
-    for number, table in enumerate(culprits.config.get("islands", "variants") or [{}], start=1):
-        try:
-            found.append(_variant(table, asked, of))
-        except GSRError as error:
-            name = _culprit(table, asked, of)
-            path = ("islands", "variants", str(number), *([] if name is None else [name]))
-            culprits.tell(path, f"table {number}: {error}")
-    return found
-
-
-def _culprit(table: dict[str, Any], asked: dict[str, Any], of: Blueprint) -> str | None:
-    """Return the key without which a variant would do."""
-    for name in table:
-        with suppress(GSRError):
-            _variant({key: value for key, value in table.items() if key != name}, asked, of)
-            return name
-    return None
-
-
-def _variant(changes: dict[str, Any], asked: dict[str, Any], of: Blueprint) -> Variant:
-    """Return in what an island differs, if it may."""
-    rules = None
-    changes = dict(changes)
-    if "allow" in changes or "forbid" in changes:
-        allow, forbid = (changes.pop(name, asked.get(name)) for name in ("allow", "forbid"))
-        found = prior.forbidden(allow, forbid, of.library, of.names, of.target_name)
-        rules = {name: sorted(codes) for name, codes in found.items()}
-    values = {**of.settings, **changes}
-    known = {
-        name: values[name] for name in (*options.SEARCH_OPTIONS, *options.ADMM_OPTIONS, "solver")
-    }
-    encoding = {name: known.pop(name) for name in options.ENCODING_OPTIONS}
-    checked = settings_values(
-        options.make_settings(asked.get("preset", "default"), encoding, known)
-    )
-    variant = Variant({name: checked[name] for name in changes}, rules)
-    if variant != Variant():
-        replace(of, variants=[variant]).island()  # tells what the core has against it
-    return variant
-
-
 def _orders(
     config: Config, folder: Path, blueprint: Blueprint, ranks: int, saved: Manifest | None
 ) -> Orders:
@@ -275,7 +165,7 @@ def _orders(
         checkpoint=config.section("checkpoint"),
         max_time=None if max_time == float("inf") else max_time,
         max_evals=config.get("run", "max_evals"),
-        n_threads=min(_n_threads(config, ranks), config.get("islands", "per_rank")),
+        n_threads=min(n_threads(config, ranks), config.get("islands", "per_rank")),
         seed=config.get("run", "seed"),
         fingerprint=fingerprint(blueprint, config.get("run", "seed")),
         n_saved=0 if saved is None else saved.islands,
@@ -419,7 +309,7 @@ def describe(plan: Plan, ranks: int) -> str:
         "law": f"g({of.target_name}) = f({', '.join(of.names)})",
         "library": f"{', '.join(of.library.names)}",
         "islands": f"{n_islands} on {counted(ranks, 'rank')}, "
-        f"{counted(_n_threads(plan.config, ranks), 'thread')} each, {islands['mode']}",
+        f"{counted(n_threads(plan.config, ranks), 'thread')} each, {islands['mode']}",
         "migration": f"{islands['topology']}, {islands['migration']}, {islands['migrants']} "
         f"{islands['selection']} every {islands['interval']:,} individuals of work, "
         f"replacement {islands['replacement']}",

@@ -36,8 +36,19 @@ class Culprits:
         self.config = config
         self.told: list[str] = []
 
-    def attempt(self, use: Callable[[Config], Found], sections: Sequence[str]) -> Found | None:
-        """Use the configuration, and tell what is wrong with keys of the sections.
+    def attempt(
+        self, use: Callable[[Config], Found], sections: Sequence[str], otherwise: Key | None = None
+    ) -> Found | None:
+        """Use the configuration, and tell what is wrong with it.
+
+        Parameters
+        ----------
+        use : callable
+            Raises a `GSRError` about what is wrong.
+        sections : sequence of str
+            Whose keys may be to blame.
+        otherwise : pair of str, optional
+            The section and key to blame if it is none of these.
 
         Returns
         -------
@@ -50,10 +61,16 @@ class Culprits:
             except GSRError as error:
                 key = self._culprit(use, str(error), sections)
                 if key is None:
-                    self.told.append(str(error))
+                    self._tell_otherwise(otherwise, str(error))
                     return None
                 self.tell(key, str(error))
                 self.config = self.config.without(*key)
+
+    def _tell_otherwise(self, key: Key | None, message: str) -> None:
+        if key is None:
+            self.told.append(message)
+        else:
+            self.tell(key, message)
 
     def tell(self, path: tuple[str, ...], message: str) -> None:
         """Tell what is wrong with a key."""
@@ -81,19 +98,19 @@ class Culprits:
 
 
 def _names(message: str, name: str, value: Any) -> bool:
-    """Tell whether a message names a key, or something of its value."""
-    return name in message or any(repr(each) in message for each in _parts(value))
+    """Tell whether a message names a key, or a word of its value."""
+    return name in message or any(repr(each) in message for each in _words(value))
 
 
-def _parts(value: Any) -> Iterator[Any]:
-    if isinstance(value, Mapping):
-        yield from value
-        value = list(value.values())
-    if not isinstance(value, list):
+def _words(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
         yield value
-        return
-    for each in value:
-        yield from _parts(each)
+    elif isinstance(value, Mapping):
+        yield from value
+        yield from _words(list(value.values()))
+    elif isinstance(value, list):
+        for each in value:
+            yield from _words(each)
 
 
 def _message(use: Callable[[Config], object], config: Config) -> str | None:
