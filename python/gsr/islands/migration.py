@@ -33,7 +33,7 @@ class Migration:
     replacement : {"fair", "worst", "random"}
         Whose place immigrants take: that of anyone worse, of the worst, of anyone.
     knowledge : bool
-        Whether islands learn from each other which left sides promise much.
+        Whether islands learn from each other: laws, and which left sides promise much.
     """
 
     topology: Topology

@@ -207,7 +207,7 @@ ISLANDS = {
     ),
     "knowledge": Key(
         FLAG,
-        "whether islands tell each other which left sides g(y) promise much",
+        "whether islands tell each other their laws, and which left sides g(y) promise much",
         migration.DEFAULTS["knowledge"],
     ),
     "mode": Key(
