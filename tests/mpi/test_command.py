@@ -118,6 +118,9 @@ def test_migrants_travel(run, mpi):
     run.command(3, "data.path=noisy.csv", "islands.interval=100", "run.max_evals=3000", mpi=mpi)
     figures = [line for rank in range(3) for line in run.metrics(rank) if "received" in line]
     assert {line["sent"] > 0 for line in figures} == {True, False}
+    name, binding = run.result()["mpi"].split("; ")
+    assert name.isprintable()  # no zero at its end
+    assert binding.startswith("mpi4py ")
 
 
 # ---- the same front ------------------------------------------------------------------------------
@@ -208,6 +211,18 @@ def test_killed_and_resumed_on_other_numbers_of_ranks(run, mpi):
         best_so_far = best(run, 4)
     assert "going on from the checkpoints" in run.command(1, *ENDLESS, "run.max_time=1").stderr
     assert best(run, 1) <= best_so_far
+
+
+def test_levels_of_the_log_are_those_of_all_ranks(run):
+    short = ("data.path=noisy.csv", "islands.interval=100")
+    run.command(2, *short, "run.max_evals=1000")
+    for level in ("error", "warning"):
+        folder = run.folder / "run" / "checkpoints" / "island-00001"
+        newest = max(folder.iterdir())
+        newest.write_bytes(newest.read_bytes()[:-1])
+        further = f"run.max_evals={run.result()['evaluations'] + 1000}"
+        told = run.command(2, *short, further, f"log.level={level}").stderr
+        assert ("is not used: it is cut off" in told) == (level == "warning"), told
 
 
 def test_a_launcher_of_another_mpi_is_told(run, mpi):

@@ -17,6 +17,8 @@ from gsr.islands.resident import Resident
 EVERY, LAW_EVERY = 1.0, 2.0
 #: Seconds that the last checkpoints may take; the disk may be slow, or full.
 PATIENCE = 10.0
+#: Seconds that they have once more at the end, if that was not enough.
+LAST_TRY = 1.0
 #: Warnings that the status keeps.
 MOST_WARNINGS = 20
 
@@ -67,6 +69,7 @@ class RunWatcher(Watcher):
         self._saved_at = time.monotonic()
         self._saved: float | None = None
         self._complete = sequence
+        self._hopeful = True
         self._due = 0.0
         self.archipelago: Archipelago | None = None
         self.report: Report | None = None
@@ -123,9 +126,9 @@ class RunWatcher(Watcher):
 
     def flush(self) -> bool:
         """Wait for the disk; False if it does not take everything."""
-        done = self._writer.flush(PATIENCE)
+        self._hopeful = self._writer.flush(PATIENCE)
         self._note_written()
-        return done
+        return self._hopeful
 
     def _note_written(self) -> None:
         """Note a checkpoint when it is on disk, of all islands of this rank."""
@@ -191,6 +194,7 @@ class RunWatcher(Watcher):
         )
 
     def close(self) -> None:
-        """End the writers."""
-        self._writer.close(PATIENCE)
+        """End the writers; a disk that has not taken everything is tried once more."""
+        self._writer.close(PATIENCE if self._hopeful else LAST_TRY)
+        self._note_written()
         self.metrics.close()
