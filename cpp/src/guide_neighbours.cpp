@@ -64,9 +64,9 @@ void Guide::note_neighbours_seen(const Law& law, int seen) {
   if (seen > 0) extended_.insert(print_of(law, std::min(seen, kLevels) - 1));
 }
 
-// Laws arrive from other islands at any time, and those that belong here are waited for.
+// Laws come up in every stage, and arrive from other islands at any time.
 bool Guide::neighbours_are_due() const {
-  return connected_ && candidates_ != nullptr && since_neighbours_ >= kBetweenLooks;
+  return candidates_ != nullptr && since_neighbours_ >= kBetweenLooks;
 }
 
 double Guide::look_at_some_neighbours() {

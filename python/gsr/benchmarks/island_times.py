@@ -69,6 +69,12 @@ PROBLEMS = (
         8,
         lambda a, b, c, d, e, *_: np.sqrt(a + b * c) + np.log(d + e),
     ),
+    Problem(
+        "deep",
+        "x4 sqrt(x1 + x2 x3) + ln(x5), 7 features",
+        7,
+        lambda a, b, c, d, e, *_: d * np.sqrt(a + b * c) + np.log(e),
+    ),
 )
 
 #: Ways to use several islands: each by itself with a seed of its own; with the guide's scans
