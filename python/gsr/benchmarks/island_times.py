@@ -71,8 +71,8 @@ PROBLEMS = (
     ),
     Problem(
         "deep",
-        "x4 sqrt(x1 + x2 x3) + ln(x5), 7 features",
-        7,
+        "x4 sqrt(x1 + x2 x3) + ln(x5), 10 features",
+        10,
         lambda a, b, c, d, e, *_: d * np.sqrt(a + b * c) + np.log(e),
     ),
 )

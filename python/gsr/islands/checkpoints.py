@@ -24,6 +24,8 @@ from gsr import files
 from gsr.exceptions import GSRError
 from gsr.whole_files import read_whole, remove_leftovers, write_whole, write_whole_bytes
 
+#: What a user can do about checkpoints that cannot be used.
+ADVICE = "choose another run.output, or set checkpoint.resume to false"
 MAGIC, VERSION = b"GSRISLE\n", 1
 MANIFEST, FORMAT = "manifest.json", "gsr checkpoints"
 #: A second manifest, for when the first is damaged or gone.
@@ -115,8 +117,7 @@ class Checkpoints:
             if (found.island, found.sequence) != (island, sequence):
                 raise GSRError(f"it belongs to island {found.island}, number {found.sequence}")
         except ForeignVersionError as error:
-            advice = "choose another run.output, or set checkpoint.resume to false"
-            raise GSRError(f"the checkpoint {path} cannot be used: {error}; {advice}") from error
+            raise GSRError(f"the checkpoint {path} cannot be used: {error}; {ADVICE}") from error
         except GSRError as error:
             note = f"the checkpoint {path} is not used: {error}"
             self.notes += [note] if note not in self.notes else []
@@ -271,21 +272,20 @@ class Manifest:
     @staticmethod
     def from_json(text: bytes, path: str | os.PathLike[str] = MANIFEST) -> Manifest:
         """Read a manifest; `GSRError` names the file and what to do."""
-        advice = "choose another run.output, or set checkpoint.resume to false"
         try:
             found = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise GSRError(f"{path} is damaged: {error}; {advice}") from error
+            raise GSRError(f"{path} is damaged: {error}; {ADVICE}") from error
         if not isinstance(found, dict) or found.get("format") != FORMAT:
-            raise GSRError(f'{path} is damaged: it does not say "format": "{FORMAT}"; {advice}')
+            raise GSRError(f'{path} is damaged: it does not say "format": "{FORMAT}"; {ADVICE}')
         if found.get("version") != VERSION:
             version = found.get("version")
-            raise GSRError(f"{path} has version {version}, this gsr reads {VERSION}; {advice}")
+            raise GSRError(f"{path} has version {version}, this gsr reads {VERSION}; {ADVICE}")
         values: dict[str, Any] = {each.name: found.get(each.name) for each in fields(Manifest)}
         kinds = {"fingerprint": str, "mode": str}
         for name, value in values.items():
             if type(value) is not kinds.get(name, int):
-                raise GSRError(f"{path} is damaged: {name} is {value!r}; {advice}")
+                raise GSRError(f"{path} is damaged: {name} is {value!r}; {ADVICE}")
         return Manifest(**values)
 
     def check_resumable(self, wanted: Manifest, folder: str | os.PathLike[str]) -> list[str]:

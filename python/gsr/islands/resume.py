@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from gsr import _core
 from gsr.exceptions import GSRError
-from gsr.islands.checkpoints import Checkpoint, Checkpoints
+from gsr.islands.checkpoints import ADVICE, Checkpoint, Checkpoints
 from gsr.islands.resident import Resident
 from gsr.islands.transport import Transport
+from gsr.islands.troubles import Tell
 
 #: Seconds between two looks whether all ranks have agreed.
 NAP = 0.002
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -241,5 +241,5 @@ def _foreign(found: Checkpoint, error: Exception) -> GSRError:
     """Return what to say of a checkpoint that is whole but not of this gsr."""
     return GSRError(
         f"the checkpoint {found.sequence} of island {found.island} is of another version of gsr "
-        f"({error}); use that one, choose another run.output, or set checkpoint.resume to false"
+        f"({error}); use that one, {ADVICE}"
     )

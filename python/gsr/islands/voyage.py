@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +19,9 @@ from gsr.islands.migration import make_migration
 from gsr.islands.resume import Before, agreed, have_absorbed, resume
 from gsr.islands.signals import heard
 from gsr.islands.transport import Transport
+from gsr.islands.troubles import Tell
 from gsr.islands.watch import RunWatcher
 
-Tell = Callable[[str], None]
 #: Checkpoints of an island that are kept at least. In lock-step an island can be two ahead of
 #: another on disk, and all must have one of the same moment.
 LEAST_KEPT = {"throughput": 1, "deterministic": 3}

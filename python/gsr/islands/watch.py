@@ -12,6 +12,7 @@ from gsr.islands.background_writer import BackgroundWriter
 from gsr.islands.checkpoints import Checkpoints
 from gsr.islands.journal import Metrics, write_status
 from gsr.islands.resident import Resident
+from gsr.islands.troubles import Tell
 
 #: Seconds between two lines of figures, and between two looks at the law.
 EVERY, LAW_EVERY = 1.0, 2.0
@@ -53,7 +54,7 @@ class RunWatcher(Watcher):
         checkpoints: Checkpoints,
         interval: float,
         sequence: int,
-        tell: Callable[[str], None],
+        tell: Tell,
         lock_step: bool = False,
     ) -> None:
         self._folder = folder
