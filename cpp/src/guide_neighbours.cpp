@@ -21,7 +21,8 @@ constexpr std::size_t kMultipliers = 1500, kExchanged = 6000;
 constexpr std::size_t kReplaced = 3, kAdded = 1;  // proposals for each base
 constexpr std::size_t kPairedBeside = 2, kPairs = 3;
 constexpr std::size_t kMostExtended = 20000;
-constexpr double kBetweenLooks = 10000.0;  // individuals of work
+constexpr double kBetweenLooks = 10000.0;  // individuals of work, and so many times the last look:
+constexpr double kOtherWork = 1.0;
 constexpr int kLevels = 4;
 
 std::uint64_t print_of(const Law& law, int level) {
@@ -70,8 +71,9 @@ bool Guide::neighbours_are_due() const {
 }
 
 double Guide::look_at_some_neighbours() {
-  since_neighbours_ = 0.0;
-  return scan_neighbours(1);
+  const double size = scan_neighbours(1);
+  since_neighbours_ = -kOtherWork * size;
+  return size;
 }
 
 bool Guide::belongs_elsewhere(const Law& law) const {

@@ -69,7 +69,7 @@ GuideState read_guide(Reader& reader) {
   out.of_goals = read_list(reader, [&] { return read_promise(reader); });
   out.extended = read_prints(reader);
   out.connected = reader.flag();
-  out.since_neighbours = reader.real(0.0, kMostWork);
+  out.since_neighbours = reader.real(-kMostWork, kMostWork);
   return out;
 }
 
