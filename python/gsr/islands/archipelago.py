@@ -18,7 +18,7 @@ from gsr.islands.resident import Counts, Resident
 from gsr.islands.transport import Agreement, Transport
 
 #: Seconds between two looks of the main thread, and between two agreements.
-POLL, BEAT = 0.02, 0.2
+POLL, BEAT = 0.03, 0.2
 #: Seconds between two looks for what others owe in lock-step.
 SHORT_POLL = 0.002
 #: Seconds in which one checkpoint will do, when all ranks are asked for one.
