@@ -76,28 +76,23 @@ double Guide::look_at_some_neighbours() {
   return size;
 }
 
+void Guide::note_from_elsewhere(const Law& law) {
+  if (from_elsewhere_.size() > kMostExtended) from_elsewhere_.clear();
+  from_elsewhere_.insert(print_of(law, 0));
+}
+
 bool Guide::belongs_elsewhere(const Law& law) const {
-  return connected_ && !is_mine(static_cast<std::size_t>(print_of(law, 0)));
+  const std::uint64_t print = print_of(law, 0);
+  return from_elsewhere_.count(print) != 0 && !is_mine(static_cast<std::size_t>(print));
 }
 
-// Islands together extend about as many as one alone.
-std::size_t Guide::laws_at_once() const {
-  const auto shares = static_cast<std::size_t>(settings_.n_shares);
-  return connected_ ? (kLawsAtOnce + shares - 1) / shares : kLawsAtOnce;
-}
-
-// What is found may have better neighbours still, and is followed at once: only those that were
-// known before are left to the islands to which they belong.
+// What is found may have better neighbours still.
 double Guide::scan_neighbours(int rounds) {
   double size = 1.0;
   if (candidates_ == nullptr) return size;
   if (extended_.size() > kMostExtended) extended_.clear();
-  std::set<std::uint64_t> elsewhere;
-  for (const std::vector<Law>* list : {&archive_->front(), &archive_->runners_up()})
-    for (const Law& law : *list)
-      if (belongs_elsewhere(law)) elsewhere.insert(print_of(law, level_));
   for (int round = 0; round < rounds; ++round) {
-    const std::vector<Law> laws = laws_to_extend(elsewhere);
+    const std::vector<Law> laws = laws_to_extend();
     if (laws.empty()) break;
     for (const Law& law : laws) {
       size += extend(law);
@@ -108,15 +103,15 @@ double Guide::scan_neighbours(int rounds) {
 }
 
 // Laws of few terms that are new, those of the front first.
-std::vector<Law> Guide::laws_to_extend(const std::set<std::uint64_t>& elsewhere) const {
+std::vector<Law> Guide::laws_to_extend() const {
   std::vector<Law> out;
   if (archive_->best_exact() != nullptr) return out;
   for (const std::vector<Law>* list : {&archive_->front(), &archive_->runners_up()})
     for (const Law& law : *list) {
-      if (out.size() == laws_at_once()) return out;
+      if (out.size() == kLawsAtOnce) return out;
       const std::uint64_t print = print_of(law, level_);
       if (law.psi.size() == 1 && law.phi.size() <= kMostTerms + 1 && extended_.count(print) == 0 &&
-          elsewhere.count(print) == 0)
+          !belongs_elsewhere(law))
         out.push_back(law);
     }
   return out;

@@ -16,7 +16,7 @@ GuideState Guide::state() const {
   out.promises = promises_;
   out.learned = learned_;
   out.extended = extended_;
-  out.connected = connected_;
+  out.from_elsewhere = from_elsewhere_;
   out.since_neighbours = since_neighbours_;
   for (const Goal& goal : goals_) out.of_goals.push_back(goal.promise);
   for (const LogGoal& goal : log_goals_) out.of_goals.push_back(goal.promise);
@@ -35,7 +35,7 @@ void Guide::restore(const GuideState& state) {
   tidied_ = state.tidied;
   evaluations_ = state.evaluations;
   extended_ = state.extended;
-  connected_ = state.connected;
+  from_elsewhere_ = state.from_elsewhere;
   since_neighbours_ = state.since_neighbours;
   if (stage_ < kStages.size()) {
     plan_stage();

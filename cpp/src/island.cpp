@@ -111,12 +111,13 @@ Island::Knowledge Island::read_knowledge(Reader& reader) {
 // Islands may differ in what they admit.
 void Island::learn(const Knowledge& knowledge) {
   guide()->learn(knowledge.promises);
-  guide()->connect();
   for (const auto& [law, seen] : knowledge.laws) {
     guide()->note_neighbours_seen(law, seen);
-    if (!archive().holds(law) &&
-        problem().constraints.admits_law(law, problem().table, problem().target_table))
-      archive().offer(law);
+    if (archive().holds(law) ||
+        !problem().constraints.admits_law(law, problem().table, problem().target_table))
+      continue;
+    guide()->note_from_elsewhere(law);
+    archive().offer(law);
   }
 }
 

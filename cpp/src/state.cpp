@@ -51,7 +51,7 @@ void write_guide(Writer& writer, const GuideState& state) {
   write(writer, state.learned);
   write_list(writer, state.of_goals, [&](double promise) { writer.real(promise); });
   write_prints(writer, state.extended);
-  writer.flag(state.connected);
+  write_prints(writer, state.from_elsewhere);
   writer.real(state.since_neighbours);
 }
 
@@ -68,7 +68,7 @@ GuideState read_guide(Reader& reader) {
   out.learned = read_promises(reader);
   out.of_goals = read_list(reader, [&] { return read_promise(reader); });
   out.extended = read_prints(reader);
-  out.connected = reader.flag();
+  out.from_elsewhere = read_prints(reader);
   out.since_neighbours = reader.real(-kMostWork, kMostWork);
   return out;
 }

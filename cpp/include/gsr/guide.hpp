@@ -40,11 +40,12 @@ class Guide {
   // What was learned about goals here, and elsewhere: it orders the goals of the next stage.
   Promises promises() const;
   void learn(const Promises& promises);
-  // Islands that send each other their laws divide among them whose neighbours are looked at. A law
-  // travels with the level at which that was done: 0 is never, else one more than the level.
+  // A law travels with the level at which its neighbours were looked at: 0 is never, else one more
+  // than the level. An island looks at those of its own laws; of laws from elsewhere at which
+  // nobody has looked yet, each belongs to one island.
   int neighbours_seen(const Law& law) const;
   void note_neighbours_seen(const Law& law, int seen);
-  void connect() { connected_ = true; }
+  void note_from_elsewhere(const Law& law);
 
   // Pools are not saved but built again. A guide that was saved with another share of the work
   // begins its stage anew.
@@ -164,14 +165,13 @@ class Guide {
   double look_at_some_neighbours();
   double scan_neighbours(int rounds);
   bool belongs_elsewhere(const Law& law) const;
-  std::size_t laws_at_once() const;
   double extend(const Law& law);
   double extend_term(const Law& law, std::size_t term, const Trees& base, bool instead);
   double extend_by_pairs(const Law& law);
   void propose_beside(const Basis& psi, std::vector<Basis> bases, const Trees& base,
                       const std::vector<Candidate>& list, const ols::Choice& choice);
   Columns columns_beside(const std::vector<Basis>& terms) const;
-  std::vector<Law> laws_to_extend(const std::set<std::uint64_t>& elsewhere) const;
+  std::vector<Law> laws_to_extend() const;
   void prepare_last();
   void propose_refined(const Basis& psi, const std::vector<std::vector<Basis>>& sets);
 
@@ -227,7 +227,7 @@ class Guide {
   bool simple_done_ = false;
   bool idle_ = false;
   std::set<std::uint64_t> extended_;                         // laws, by their fingerprints
-  bool connected_ = false;                                   // laws of other islands arrive
+  std::set<std::uint64_t> from_elsewhere_;                   // likewise
   double since_neighbours_ = 0.0;                            // work, in individuals
   double tidied_ = std::numeric_limits<double>::infinity();  // bits of the law tidied last
   std::vector<Individual> individuals_;

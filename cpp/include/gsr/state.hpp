@@ -24,7 +24,7 @@ struct GuideState {
   Promises promises, learned;
   std::vector<double> of_goals;      // promises now, sums and then logarithms
   std::set<std::uint64_t> extended;  // laws whose neighbours were looked at
-  bool connected = false;
+  std::set<std::uint64_t> from_elsewhere;
   double since_neighbours = 0.0;
 };
 
