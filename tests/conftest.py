@@ -1,6 +1,13 @@
-"""One profile for all property tests: the same examples on every run, however slow the machine."""
+"""The same conditions for all tests, whatever the machine and the shell."""
+
+import signal
 
 from hypothesis import HealthCheck, settings
+
+# A shell that starts tests in the background lets them ignore Ctrl-C, and tests of it would wait.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The same examples on every run, however slow the machine.
 
 settings.register_profile(
     "gsr",
