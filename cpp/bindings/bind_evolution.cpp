@@ -1,3 +1,4 @@
+#include <pybind11/eigen.h>
 #include <pybind11/functional.h>
 
 #include <cmath>
@@ -8,6 +9,7 @@
 
 #include "bindings.hpp"
 #include "gsr/island.hpp"
+#include "gsr/law_fit.hpp"
 
 namespace gsr::bindings {
 namespace {
@@ -274,6 +276,71 @@ void bind_law(py::module_& m) {
       .def_readonly("bits", &Law::bits);
 }
 
+// Rows and tables for fitting laws, kept alive as long as the fitter is.
+class LawFitter {
+ public:
+  LawFitter(const Table2D& x, const Array& y, const Table& table, const Table& target_table,
+            const std::optional<Array>& weights)
+      : x_{columns_from(x)}, table_(table), target_table_(target_table) {
+    if (y.ndim() != 1 || y.shape(0) != x_.n_rows())
+      throw std::invalid_argument("x must be (rows, features) and y (rows)");
+    y_.features.resize(y.shape(0), 1);
+    std::copy_n(y.data(), y.shape(0), y_.features[0]);
+    fit_ = std::make_unique<LawFit>(x_, y_, table_, target_table_, roots_of(weights, y_.features));
+  }
+
+  // (constants, error), or None if the left side is not supported.
+  std::optional<std::pair<std::vector<double>, double>> refine(
+      const std::vector<NumberMatrix>& psi, const std::vector<NumberMatrix>& phi,
+      const std::vector<double>& alpha, int steps, const std::vector<bool>& free) {
+    Law law = read(psi, phi, alpha);
+    if (!fit_->supports(law)) return std::nullopt;
+    fit_->refine(law, steps, free);
+    std::vector<double> constants = law.alpha;
+    for (const Basis& basis : law.phi)
+      for (std::size_t k = 0; k < static_cast<std::size_t>(basis.n_weights()); ++k)
+        if (basis.weights[k] != 0.0 && basis.weights[k] != 1.0)
+          constants.push_back(basis.weights[k]);
+    return std::pair{std::move(constants), law.rmse};
+  }
+
+  std::optional<Matrix> linearise(const std::vector<NumberMatrix>& psi,
+                                  const std::vector<NumberMatrix>& phi,
+                                  const std::vector<double>& alpha) {
+    const Law law = read(psi, phi, alpha);
+    if (!fit_->supports(law)) return std::nullopt;
+    Matrix r = fit_->linearise(law);
+    return r.size() > 0 ? std::optional<Matrix>(std::move(r)) : std::nullopt;
+  }
+
+ private:
+  Law read(const std::vector<NumberMatrix>& psi, const std::vector<NumberMatrix>& phi,
+           const std::vector<double>& alpha) const {
+    if (phi.size() != alpha.size()) throw std::invalid_argument("one coefficient for each term");
+    Law law;
+    law.psi = bases_from(psi, target_table_, 1);
+    law.phi = bases_from(phi, table_, x_.n_features());
+    law.alpha = alpha;
+    law.beta = {1.0};
+    return law;
+  }
+
+  Dataset x_, y_;
+  Table table_, target_table_;
+  std::unique_ptr<LawFit> fit_;
+};
+
+void bind_law_fitter(py::module_& m) {
+  py::class_<LawFitter>(m, "LawFitter")
+      .def(py::init<const Table2D&, const Array&, const Table&, const Table&,
+                    const std::optional<Array>&>(),
+           py::arg("x"), py::arg("y"), py::arg("table"), py::arg("target_table"),
+           py::arg("weights") = py::none())
+      .def("refine", &LawFitter::refine, py::arg("psi"), py::arg("phi"), py::arg("alpha"),
+           py::arg("steps"), py::arg("free") = std::vector<bool>())
+      .def("linearise", &LawFitter::linearise, py::arg("psi"), py::arg("phi"), py::arg("alpha"));
+}
+
 }  // namespace
 
 void bind_evolution(py::module_& m) {
@@ -300,6 +367,7 @@ void bind_evolution(py::module_& m) {
           py::call_guard<py::gil_scoped_release>())
       .def("interrupt", &Evolution::interrupt)
       .def_property_readonly("work", &Evolution::work)
+      .def_property_readonly("pursuits_done", &Evolution::pursuits_done)
       .def("front", [](const Evolution& e) { return e.archive().front(); })
       .def("runners_up", [](const Evolution& e) { return e.archive().runners_up(); })
       .def_property_readonly("generation", &Evolution::generation)
@@ -311,6 +379,7 @@ void bind_evolution(py::module_& m) {
       .def_property_readonly("best_rmse",
                              [](const Evolution& e) { return e.archive().best_rmse(); });
   bind_island(m);
+  bind_law_fitter(m);
 }
 
 }  // namespace gsr::bindings

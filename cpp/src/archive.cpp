@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 namespace gsr {
@@ -11,7 +12,7 @@ namespace {
 // A gain below this is rounding, not a better law.
 constexpr double kGain = 1e-6;
 
-constexpr std::size_t kRunnersUp = 40;
+constexpr std::size_t kRunnersUp = 120;
 constexpr double kBitsPerNode = 1.5;
 constexpr std::size_t kRefusedKept = 20000;
 
@@ -50,8 +51,16 @@ bool Archive::joins_front(const Law& law) const {
   });
 }
 
+// With nearly as many constants as rows any law has a small error, so the error is corrected for
+// them, and each takes the bits of the digits that so many rows determine.
 double Archive::length(const Law& law) const {
-  return n_rows_ * std::log2(std::max(law.rmse, 1e-300)) + kBitsPerNode * law.complexity;
+  auto constants = static_cast<double>(law.alpha.size() + law.beta.size()) - 1.0;
+  for (const Basis& phi : law.phi) constants += phi.n_weights();
+  const double left = n_rows_ - constants;
+  if (left < 1.0) return std::numeric_limits<double>::infinity();
+  const double deviation = std::max(law.rmse, 1e-300) * std::sqrt(n_rows_ / left);
+  return n_rows_ * std::log2(deviation) + kBitsPerNode * law.complexity +
+         0.5 * std::log2(n_rows_) * constants;
 }
 
 bool Archive::joins_runners_up(const Law& law) const {

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "gsr/description_length.hpp"
+#include "gsr/exactness.hpp"
 #include "gsr/random.hpp"
 
 namespace gsr {
@@ -32,6 +33,11 @@ constexpr double kOpenSign = 400.0;
 // Few rows are matched by chance, the more so if they are whole numbers.
 constexpr double kFewRows = 10.0;
 constexpr double kBitsPerFewRows = 6.0;
+// Steps on the scale of y for a law that the archive would take.
+constexpr int kTargetSteps = 6;
+// Laws of so few terms are fitted there before the archive is asked: in the space of 1/y or ln|y| a
+// few noisy rows may hide how good they are.
+constexpr std::size_t kShortSubset = 3;
 
 bool is_plain_target(const Law& law, const Table& table) {
   return law.psi.size() == 1 && law.psi[0].size == 1 &&
@@ -101,6 +107,7 @@ IndividualSolver::IndividualSolver(const Problem& problem, std::size_t max_bytes
                                    int n_psi)
     : problem_(problem),
       scale_(problem.y, problem.target_table, problem.settings.guided, problem.row_weights),
+      law_fit_(problem.x, problem.y, problem.table, problem.target_table, problem.row_weights),
       phi_(problem.x, problem.table, problem.settings.max_multiplicity,
            n_phi > 0 ? n_phi : problem.settings.n_phi,
            problem.settings.solver == SolverKind::printed, max_bytes),
@@ -328,7 +335,8 @@ void IndividualSolver::settle_exact() {
     if (rows < kFewRows) per_row = kBitsPerFewRows;
   }
   law_.exact = law_.bits < std::min(per_row * rows, kMostBits) && admits_subset(law_) &&
-               law_.rmse < kExactOnTarget * scale_.spread();
+               law_.rmse < kExactOnTarget * scale_.spread() &&
+               exact_in_every_row(law_, problem_.x, problem_.table, scale_.sizes(law_));
   has_law_ = true;
 }
 
@@ -336,13 +344,27 @@ void IndividualSolver::settle_exact() {
 void IndividualSolver::collect_path(const Archive& archive, std::vector<Law>& laws) {
   while (true) {
     Law law = score_subset();
-    if (admits_subset(law) && archive.would_take(law)) {
-      add_terms(law);
-      if (admits(law)) laws.push_back(std::move(law));
+    if (admits_subset(law)) {
+      if (subset_.size() <= kShortSubset || archive.would_take(law)) fit_on_target(law);
+      if (archive.would_take(law)) {
+        if (law.phi.empty()) add_terms(law);
+        if (admits(law)) laws.push_back(std::move(law));
+      }
     }
     if (!can_shrink()) return;
     remove_from_subset(cheapest_to_remove());
   }
+}
+
+// Least squares in the space of g(y) is biased by noise in y: the front compares errors on the scale
+// of y, so what joins it has its minimum there.
+void IndividualSolver::fit_on_target(Law& law) {
+  if (!problem_.settings.guided || !std::isfinite(law.rmse) || !law_fit_.supports(law)) return;
+  if (scale_.is_identity(law.psi[0])) return;
+  Law fitted = law;
+  add_terms(fitted);
+  law_fit_.refine(fitted, kTargetSteps);
+  if (fitted.rmse < law.rmse) law = std::move(fitted);
 }
 
 // How far rounding may have moved each coefficient of the law made last.

@@ -8,6 +8,7 @@
 #include "gsr/interrupt.hpp"
 #include "gsr/random.hpp"
 #include "guide_limits.hpp"
+#include "pursuit_limits.hpp"
 
 namespace gsr {
 namespace {
@@ -109,6 +110,12 @@ double Guide::do_task() {
   return size;
 }
 
+bool Guide::pursuits_done() const {
+  const auto first = kStages.begin() + static_cast<std::ptrdiff_t>(stage_);
+  return std::none_of(std::min(first, kStages.end()), kStages.end(),
+                      [](const Stage& stage) { return stage.look == Look::pursuit; });
+}
+
 double Guide::look_around() {
   const std::size_t before = extended_.size();
   const double size = scan_neighbours(kRounds);
@@ -122,10 +129,12 @@ double Guide::size_of(double operations) const {
 
 // ---- rows and features -----------------------------------------------------------------------
 
-void Guide::choose_rows(Index n) {
+// Rows of little weight disturb where scans know no weights.
+void Guide::choose_rows(Index n, bool light_ones) {
   const Buffer& roots = problem_.row_weights;
   const std::vector<Index> chosen =
-      spread_rows(rows_that_count(roots, problem_.x.n_rows()), n, settings_.scan_seed);
+      spread_rows(rows_that_count(light_ones ? Buffer() : roots, problem_.x.n_rows()), n,
+                  settings_.scan_seed);
   x_.features = take_rows(problem_.x.features, chosen);
   y_.features = take_rows(problem_.y.features, chosen);
   row_weights_.clear();
@@ -190,11 +199,17 @@ void Guide::plan_stage() {
   level_ = stage.level;
   const bool weighted = stage.look == Look::weighted;
   solver_.weigh(weighted);
-  choose_rows(weighted ? kWeightedRows : rows(level_, problem_.x.n_features()));
+  const bool pursuit = stage.look == Look::pursuit;
+  dictionary_.reset();
+  choose_rows(weighted  ? kWeightedRows
+              : pursuit ? (level_ == 0 ? kPursuitRows : 2 * kPursuitRows)
+                        : rows(level_, problem_.x.n_features()),
+              pursuit);
   make_goals();
   if (weighted) weigh_goals();
   if (stage.look == Look::plain) plan_plain();
   if (weighted) plan_weighted();
+  if (pursuit && settings_.constants) plan_pursuit();
   if (stage.look == Look::moving && settings_.constants) plan_moving();
   if (stage.look == Look::plain) plan_together([this] { return scan_neighbours(kRounds); });
 }
@@ -344,8 +359,16 @@ const LogTarget* Guide::log_target(const Basis& psi) const {
   return nullptr;
 }
 
+// Beside the constant.
+std::size_t Guide::n_terms(const Law& law) const {
+  return static_cast<std::size_t>(
+      std::count_if(law.phi.begin(), law.phi.end(),
+                    [&](const Basis& phi) { return !is_constant(phi, problem_.table); }));
+}
+
 // A law for a logarithm is tried as a product too, which says the same better.
-Law Guide::propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi, bool whole) {
+Law Guide::propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi, bool whole,
+                   std::size_t least_terms) {
   stop_if_asked();
   ++evaluations_;
   if (!admits_target(psi[0])) {
@@ -364,7 +387,7 @@ Law Guide::propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi,
   std::vector<Law> laws;
   solver_.collect(*archive_, laws);
   for (const Law& law : laws)
-    if (std::isfinite(law.rmse)) archive_->offer(law);
+    if (std::isfinite(law.rmse) && n_terms(law) >= least_terms) archive_->offer(law);
   if (psi.size() == 1) {
     individual.phi = solver_.phi().bases();
     individual.psi = psi;

@@ -13,7 +13,7 @@ namespace gsr {
 namespace {
 
 // First byte of each kind of bytes; it changes with the format.
-constexpr std::uint64_t kMigrants = 2, kSaved = 19, kLaws = 34;
+constexpr std::uint64_t kMigrants = 2, kSaved = 20, kLaws = 34;
 constexpr std::uint64_t kAnyFormat = 127;
 constexpr std::uint64_t kMostMigrants = 10000, kMostLaws = 100000;
 // Random streams, apart from those of births, whose first number is a generation.

@@ -16,6 +16,10 @@ constexpr std::size_t kKeptBytes = std::size_t{1} << 20;
 // a poor one, so it must explain the transformed target this well.
 constexpr double kOpenBranch = 0.1;
 constexpr double kStrictOpenBranch = 0.01;
+// With at least this share of the rows on one side of the mirror, noise put the others across it:
+// the solution on that side is meant for all rows.
+constexpr double kOneSide = 0.8;
+constexpr double kLeastKnown = 0.2;  // share of the rows whose side is certain
 // So does one whose left side repeats or turns within the range of y, to a greater degree.
 constexpr double kTurningTarget = 1e-6;
 constexpr double kLargestWeight = 100.0;  // relative to the median
@@ -193,12 +197,27 @@ void TargetScale::differentiate_by_steps(const Basis& psi, Buffer& out) const {
   central_difference(psi_at, y_.features[0], out.data(), n);
 }
 
-// Every step is undone on the branch that y itself is on.
-void TargetScale::nearest_solution(const Chain& chain, const double* f) {
+TargetSizes TargetScale::sizes(const Law& law) {
+  const Index n = y_.n_rows();
+  const Eigen::Map<const Eigen::ArrayXd> y(y_.features[0], n);
+  TargetSizes out{Eigen::VectorXd::Zero(n), Eigen::VectorXd::Zero(n)};
+  for (std::size_t k = 0; k < law.psi.size(); ++k) {
+    const Info& psi = info(law.psi[k]);
+    const Eigen::Map<const Eigen::ArrayXd> values(psi.values.data(), n);
+    const Eigen::Map<const Eigen::ArrayXd> slope(psi.derivative.data(), n);
+    out.values.array() += law.beta[k] * values;
+    out.sizes.array() += std::abs(law.beta[k]) * (values.abs() + (slope * y).abs());
+  }
+  return out;
+}
+
+// Every step is undone on the branch that y itself is on, or on the one that most rows are on.
+void TargetScale::solve(const Chain& chain, const double* f, bool one_sided) {
   const auto n = static_cast<std::size_t>(y_.n_rows());
   std::copy_n(f, n, scratch_.data());
   for (auto link = chain.rbegin(); link != chain.rend(); ++link) {
     const Transformation& t = *link->t;
+    const bool most_above = one_sided && share_above(*link) >= 0.5;
     if (link->reciprocal)
       for (double& v : scratch_) v = 1.0 / v;
     t.inverse(scratch_.data(), scratch_.data(), n);
@@ -211,7 +230,8 @@ void TargetScale::nearest_solution(const Chain& chain, const double* f) {
       double best = nearest_repeat(scratch_[i]);
       if (!std::isnan(t.mirror)) {
         const double other = nearest_repeat(t.mirror - scratch_[i]);
-        if (std::abs(other - here) < std::abs(best - here)) best = other;
+        const bool nearer = std::abs(other - here) < std::abs(best - here);
+        if (one_sided ? (other > best) == most_above : nearer) best = other;
       }
       scratch_[i] = (best - link->shift) / link->scale;
     }
@@ -220,12 +240,48 @@ void TargetScale::nearest_solution(const Chain& chain, const double* f) {
   for (std::size_t i = 0; i < n; ++i) scratch_[i] = y[i] - scratch_[i];
 }
 
+// Of the rows, above the point where the transformation is mirrored.
+double TargetScale::share_above(const Link& link) {
+  const double centre = 0.5 * link.t->mirror;
+  const auto n = std::count_if(link.argument.begin(), link.argument.end(),
+                               [centre](double v) { return v > centre; });
+  return static_cast<double>(n) / static_cast<double>(link.argument.size());
+}
+
+bool TargetScale::is_one_sided(const Chain& chain) const {
+  return std::all_of(chain.begin(), chain.end(), [](const Link& link) {
+    if (std::isnan(link.t->mirror)) return true;
+    const double above = share_above(link);
+    return link.t->period == 0.0 && std::max(above, 1.0 - above) >= kOneSide;
+  });
+}
+
 bool TargetScale::uses_both_branches(const Chain& chain) const {
   return std::any_of(chain.begin(), chain.end(), [](const Link& link) {
     const auto [low, high] = std::minmax_element(link.argument.begin(), link.argument.end());
     return !std::isnan(link.t->mirror) && *low < 0.5 * link.t->mirror &&
            0.5 * link.t->mirror < *high;
   });
+}
+
+// Rows no farther from the mirror than noise has carried others across it: their side is unknown,
+// and ln|y| of them is noise alone.
+std::vector<char> TargetScale::rows_of_unknown_side(const Chain& chain) const {
+  std::vector<char> unknown(static_cast<std::size_t>(y_.n_rows()), 0);
+  if (!uses_both_branches(chain) || !is_one_sided(chain)) return unknown;
+  for (const Link& link : chain) {
+    if (std::isnan(link.t->mirror)) continue;
+    const double centre = 0.5 * link.t->mirror;
+    const double side = share_above(link) >= 0.5 ? 1.0 : -1.0;
+    double reach = 0.0;
+    for (const double v : link.argument) reach = std::max(reach, side * (centre - v));
+    for (std::size_t i = 0; i < unknown.size(); ++i)
+      if (std::abs(link.argument[i] - centre) <= reach) unknown[i] = 1;
+  }
+  const auto n_known = std::count(unknown.begin(), unknown.end(), 0);
+  if (static_cast<double>(n_known) < kLeastKnown * static_cast<double>(unknown.size()))
+    std::fill(unknown.begin(), unknown.end(), 0);
+  return unknown;
 }
 
 Buffer TargetScale::weights(const Basis& psi) {
@@ -244,6 +300,9 @@ Buffer TargetScale::weights(const Basis& psi) {
   for (std::size_t i = 0; i < n; ++i)
     out[i] = (most > 0.0 && std::isfinite(most) ? std::min(sizes[i], most) : 1.0) *
              (row_weights_.empty() ? 1.0 : row_weights_[i]);
+  const std::vector<char> unknown = rows_of_unknown_side(info(psi).chain);
+  for (std::size_t i = 0; i < n; ++i)
+    if (unknown[i] != 0) out[i] = 0.0;
   return out;
 }
 
@@ -262,18 +321,62 @@ bool TargetScale::leaves_sign_open(const Law& law) {
   return !chain.empty() && !logarithm && (uses_both_branches(chain) || repeats(chain));
 }
 
+bool TargetScale::has_inverse(const Basis& psi) {
+  const Chain& chain = info(psi).chain;
+  return !chain.empty() && std::all_of(chain.begin(), chain.end(), [](const Link& link) {
+    return static_cast<bool>(link.t->inverse);
+  });
+}
+
+bool TargetScale::is_identity(const Basis& psi) const {
+  return psi.size == 1 && psi.rows[0].transformation == table_.identity() &&
+         psi.rows[0].argument == ArgumentType::variable;
+}
+
+double TargetScale::transformed_error(const Basis& psi, const double* f) {
+  const Index n = y_.n_rows();
+  const Eigen::Map<const Eigen::ArrayXd> g(info(psi).values.data(), n);
+  Eigen::ArrayXd w = Eigen::ArrayXd::Ones(n);
+  if (!row_weights_.empty()) w = Eigen::Map<const Eigen::ArrayXd>(row_weights_.data(), n).square();
+  const double left = (w * (g - Eigen::Map<const Eigen::ArrayXd>(f, n)).square()).sum();
+  const double mean = (w * g).mean() / w.mean();
+  return std::sqrt(left / (w * (g - mean).square()).sum());
+}
+
+void TargetScale::solve(const Basis& psi, const double* f, double* solution, double* slope) {
+  const auto n = static_cast<std::size_t>(y_.n_rows());
+  const Chain& chain = info(psi).chain;
+  for (Buffer* buffer : {&scratch_, &argument_, &value_}) buffer->assign(n, 0.0);
+  solve(chain, f, uses_both_branches(chain) && is_one_sided(chain));
+  for (std::size_t i = 0; i < n; ++i) {
+    solution[i] = y_.features[0][i] - scratch_[i];
+    value_[i] = solution[i];
+    slope[i] = 1.0;
+  }
+  for (const Link& link : chain) {
+    for (std::size_t i = 0; i < n; ++i) argument_[i] = link.scale * value_[i] + link.shift;
+    link.t->value(argument_.data(), value_.data(), n);
+    derivative(*link.t, argument_.data(), scratch_.data(), n);
+    for (std::size_t i = 0; i < n; ++i) {
+      slope[i] /= link.scale * scratch_[i];
+      if (!link.reciprocal) continue;
+      slope[i] *= -value_[i] * value_[i];
+      value_[i] = 1.0 / value_[i];
+    }
+  }
+}
+
 double TargetScale::rmse(const Law& law, const double* f) {
   const auto n = static_cast<std::size_t>(y_.n_rows());
   scratch_.assign(n, 0.0);
-  const Chain* chain = law.psi.size() == 1 ? &info(law.psi[0]).chain : nullptr;
-  const auto invertible = [](const Link& link) { return static_cast<bool>(link.t->inverse); };
-  if (chain != nullptr && !chain->empty() &&
-      std::all_of(chain->begin(), chain->end(), invertible)) {
+  if (law.psi.size() == 1 && has_inverse(law.psi[0])) {
+    const Chain* chain = &info(law.psi[0]).chain;
     const double open = strict_ ? kStrictOpenBranch : kOpenBranch;
-    if ((law.transformed_error > open && uses_both_branches(*chain)) ||
+    const bool undecided = law.transformed_error > open && uses_both_branches(*chain);
+    if ((undecided && !is_one_sided(*chain)) ||
         (strict_ && law.transformed_error > kTurningTarget && repeats(*chain)))
       return std::numeric_limits<double>::infinity();
-    nearest_solution(*chain, f);
+    solve(*chain, f, undecided);
   } else {
     Buffer slope(n, 0.0);
     for (std::size_t k = 0; k < law.psi.size(); ++k) {

@@ -6,14 +6,18 @@
 #include <limits>
 #include <utility>
 
+#include "gsr/interrupt.hpp"
 #include "small_blas.hpp"
 
 namespace gsr {
 namespace {
 
 constexpr Index kMostColumns = 32;
+constexpr Index kMostDirections = 64;  // of terms and constants together
 constexpr double kStep = 1e-5;  // of a central difference, relative to the weight
-constexpr double kSmallestGain = 1e-3;
+// A full step that would remove less than this share of the squared residual is not worth taking.
+constexpr double kConverged = 1e-9;
+constexpr int kAttempts = 8;  // with more and more damping
 constexpr double kAtRounding = 1e-15;
 // Columns that are nearly the same would share a term between them with huge coefficients.
 constexpr double kDistinct = 1e-6;
@@ -30,13 +34,16 @@ bool runs_away(const std::vector<Basis>& from, const std::vector<Basis>& to) {
 }  // namespace
 
 Refiner::Refiner(const Dataset& x, const Table& table, Buffer row_weights)
-    : x_(x), row_weights_(std::move(row_weights)), evaluator_(x, table, std::size_t{1} << 20) {
+    : x_(x),
+      row_weights_(std::move(row_weights)),
+      evaluator_(x, table, std::size_t{1} << 20),
+      gradient_(x, table) {
   columns_.resize(x.n_rows(), kMostColumns + 1);
   std::fill_n(columns_[kMostColumns], x.n_rows(), 1.0);
   weigh(columns_[kMostColumns]);
   const auto stride = static_cast<std::size_t>(x.features.stride());
   for (Buffer* buffer : {&rest_, &up_, &down_}) buffer->assign(stride, 0.0);
-  inside_.setZero(kMostColumns + 1);
+  inside_.setZero(kMostDirections);
   alpha_.setZero(kMostColumns + 1);
 }
 
@@ -47,10 +54,11 @@ void Refiner::weigh(double* column) const {
 double Refiner::residual(const double* target, const std::vector<Basis>& bases) {
   const double bad = std::numeric_limits<double>::infinity();
   if (static_cast<Index>(bases.size()) > kMostColumns) return bad;
-  qr_.reset(x_.n_rows(), kMostColumns + 1);
+  qr_.reset(x_.n_rows(), kMostDirections);
   qr_.push(columns_[kMostColumns], 0.0);
   for (std::size_t j = 0; j < bases.size(); ++j) {
     double* column = columns_[static_cast<Index>(j)];
+    ++n_evaluated_;
     if (!evaluator_.evaluate(bases[j], column)) return bad;
     weigh(column);
     if (!qr_.push(column, kDistinct)) return bad;
@@ -62,55 +70,92 @@ double Refiner::residual(const double* target, const std::vector<Basis>& bases) 
   return std::sqrt(small_blas::dot(rest_.data(), rest_.data(), columns_.stride()));
 }
 
-bool Refiner::derivative(const Basis& basis, std::size_t place, double* out) {
-  Basis moved = basis;
-  const double w = basis.weights[place];
-  const double h = kStep * std::max(std::abs(w), 1e-3);
-  moved.weights[place] = w + h;
-  if (!evaluator_.evaluate(moved, up_.data())) return false;
-  moved.weights[place] = w - h;
-  if (!evaluator_.evaluate(moved, down_.data())) return false;
-  for (std::size_t i = 0; i < up_.size(); ++i) out[i] = (up_[i] - down_[i]) / (2.0 * h);
-  weigh(out);
-  return true;
+double Refiner::term_norm(std::size_t term) const {
+  const double* column = columns_[static_cast<Index>(term)];
+  return std::sqrt(small_blas::dot(column, column, columns_.stride()));
 }
 
-// Column k is what the model changes outside the span of its columns when weight k moves.
-void Refiner::fill_jacobian(const std::vector<Basis>& bases, const std::vector<Weight>& free) {
-  jacobian_.resize(x_.n_rows(), static_cast<Index>(free.size()));
-  for (std::size_t k = 0; k < free.size(); ++k) {
-    double* out = jacobian_[static_cast<Index>(k)];
-    if (!derivative(bases[free[k].basis], free[k].place, out)) {
-      std::fill_n(out, jacobian_.stride(), 0.0);
-      continue;
-    }
-    const double alpha = alpha_(static_cast<Index>(free[k].basis) + 1);
-    for (Index i = 0; i < jacobian_.stride(); ++i) out[i] *= alpha;
-    qr_.project(out, inside_.data());
+void Refiner::differentiate(const Basis& basis) {
+  n_evaluated_ += 2;
+  if (gradient_.covers(basis)) {
+    gradient_.evaluate(basis, derivatives_);
+  } else {
+    differentiate_by_steps(basis);
+  }
+  for (Index k = 0; k < derivatives_.n_columns(); ++k) weigh(derivatives_[k]);
+}
+
+// For transformations that bring no derivative.
+void Refiner::differentiate_by_steps(const Basis& basis) {
+  derivatives_.resize(x_.n_rows(), basis.n_weights());
+  Basis moved = basis;
+  for (Index k = 0; k < derivatives_.n_columns(); ++k) {
+    double& weight = moved.weights[static_cast<std::size_t>(k)];
+    const double w = weight;
+    const double h = kStep * std::max(std::abs(w), 1e-3);
+    weight = w + h;
+    const bool up = evaluator_.evaluate(moved, up_.data());
+    weight = w - h;
+    const bool down = evaluator_.evaluate(moved, down_.data());
+    weight = w;
+    double* out = derivatives_[k];
+    for (std::size_t i = 0; i < up_.size() && up && down; ++i)
+      out[i] = (up_[i] - down_[i]) / (2.0 * h);
   }
 }
 
-double Refiner::improve(const double* target, std::vector<Basis>& bases, int steps) {
+// Column k is how the model changes when weight k moves.
+void Refiner::fill_jacobian(const std::vector<Basis>& bases, const std::vector<Weight>& free) {
+  jacobian_.resize(x_.n_rows(), static_cast<Index>(free.size()));
+  for (std::size_t k = 0; k < free.size(); ++k) {
+    if (k == 0 || free[k].basis != free[k - 1].basis) differentiate(bases[free[k].basis]);
+    const double alpha = alpha_(static_cast<Index>(free[k].basis) + 1);
+    const double* derivative = derivatives_[static_cast<Index>(free[k].place)];
+    double* out = jacobian_[static_cast<Index>(k)];
+    for (Index i = 0; i < jacobian_.stride(); ++i) out[i] = alpha * derivative[i];
+  }
+}
+
+std::vector<Refiner::Weight> Refiner::free_weights(const std::vector<Basis>& bases) {
   std::vector<Weight> free;
   for (std::size_t j = 0; j < bases.size(); ++j)
     for (std::size_t k = 0; k < static_cast<std::size_t>(bases[j].n_weights()); ++k)
       if (bases[j].weights[k] != 1.0) free.push_back({j, k});
-  const double size = residual(target, {});  // beside the constant alone
+  return free;
+}
+
+double Refiner::linearise(const double* target, const std::vector<Basis>& bases) {
+  const double error = residual(target, bases);
+  if (!std::isfinite(error)) return error;
+  fill_jacobian(bases, free_weights(bases));
+  for (Index k = 0; k < jacobian_.n_columns() && qr_.size() < kMostDirections; ++k)
+    qr_.push(jacobian_[k], kDistinct);
+  return error;
+}
+
+double Refiner::improve(const double* target, std::vector<Basis>& bases, int steps) {
+  const std::vector<Weight> free = free_weights(bases);
+  const double size = spread(target);
   double error = residual(target, bases);
   if (free.empty() || !std::isfinite(error)) return error / size;
   double damping = 1e-3;
-  int stalled = 0;
-  for (int step = 0; step < steps && error > kAtRounding * size && stalled < 3; ++step) {
+  for (int step = 0; step < steps && error > kAtRounding * size; ++step) {
+    stop_if_asked();
     fill_jacobian(bases, free);
+    for (Index k = 0; k < jacobian_.n_columns(); ++k) qr_.project(jacobian_[k], inside_.data());
     const Eigen::Map<const Matrix> j(jacobian_[0], jacobian_.stride(), jacobian_.n_columns());
     const Vector gradient = j.transpose() * Eigen::Map<const Vector>(rest_.data(), j.rows());
     const Matrix gram = j.transpose() * j;
-    bool better = false;
-    for (int attempt = 0; attempt < 8 && !better; ++attempt) {
+    const auto move_with = [&](double by) -> Vector {
       Matrix damped = gram;
-      damped.diagonal() *= 1.0 + damping;
+      damped.diagonal() *= 1.0 + by;
       damped.diagonal().array() += 1e-300;
-      const Vector move = damped.ldlt().solve(gradient);
+      return damped.ldlt().solve(gradient);
+    };
+    if (gradient.dot(move_with(1e-12)) < kConverged * error * error) break;
+    bool better = false;
+    for (int attempt = 0; attempt < kAttempts && !better; ++attempt) {
+      const Vector move = move_with(damping);
       std::vector<Basis> moved = bases;
       for (std::size_t k = 0; k < free.size(); ++k)
         moved[free[k].basis].weights[free[k].place] += move(static_cast<Index>(k));
@@ -120,12 +165,10 @@ double Refiner::improve(const double* target, std::vector<Basis>& bases, int ste
       better = after < error;
       damping = better ? std::max(damping * 0.1, 1e-12) : damping * 10.0;
       if (!better) continue;
-      stalled = after > (1.0 - kSmallestGain) * error ? stalled + 1 : 0;
       error = after;
       bases = std::move(moved);
     }
     if (!better) break;
-    residual(target, bases);
   }
   return error / size;
 }

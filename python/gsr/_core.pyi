@@ -238,6 +238,8 @@ class Evolution:
     def interrupt(self) -> None: ...
     @property
     def work(self) -> float: ...
+    @property
+    def pursuits_done(self) -> bool: ...
     def front(self) -> list[Law]: ...
     def runners_up(self) -> list[Law]: ...
     @property
@@ -302,6 +304,27 @@ class Island(Evolution):
     def absorb(self, saved: bytes) -> None: ...
     def laws(self) -> bytes: ...
     def add_laws(self, laws: bytes) -> None: ...
+
+class LawFitter:
+    def __init__(
+        self,
+        x: npt.ArrayLike,
+        y: npt.ArrayLike,
+        table: Table,
+        target_table: Table,
+        weights: npt.ArrayLike | None = None,
+    ) -> None: ...
+    def refine(
+        self,
+        psi: Sequence[_Matrix],
+        phi: Sequence[_Matrix],
+        alpha: Sequence[float],
+        steps: int,
+        free: Sequence[bool] = ...,
+    ) -> tuple[list[float], float] | None: ...
+    def linearise(
+        self, psi: Sequence[_Matrix], phi: Sequence[_Matrix], alpha: Sequence[float]
+    ) -> _Array | None: ...
 
 # ---- timings ---------------------------------------------------------------------------------
 

@@ -53,6 +53,8 @@ class Evolution {
   long evaluations() const { return evaluations_; }
   double work() const { return work_; }  // in individuals
   Status status() const { return status_; }
+  // Whether the guide has gone through all stages of pursuit.
+  bool pursuits_done() const { return guide_ != nullptr && guide_->pursuits_done(); }
   const Archive& archive() const { return archive_; }
   const Problem& problem() const { return *problem_; }
   long n_unconverged() const;  // ADMM solves that hit their limit

@@ -13,6 +13,7 @@
 #include "gsr/evaluate.hpp"
 #include "gsr/lasso.hpp"
 #include "gsr/law.hpp"
+#include "gsr/law_fit.hpp"
 #include "gsr/least_squares.hpp"
 #include "gsr/reduced.hpp"
 #include "gsr/settings.hpp"
@@ -126,6 +127,7 @@ class IndividualSolver {
   std::size_t cheapest_to_remove();  // of those that may go
   void remove_from_subset(std::size_t position);
   void collect_path(const Archive& archive, std::vector<Law>& laws);
+  void fit_on_target(Law& law);
   std::vector<double> tolerances();
   Law score_subset();
   void add_terms(Law& law) const;
@@ -135,6 +137,7 @@ class IndividualSolver {
 
   const Problem& problem_;
   TargetScale scale_;
+  LawFit law_fit_;
   BasisSet phi_;
   BasisSet psi_;
   std::vector<int> order_;

@@ -14,6 +14,7 @@
 #include "gsr/fitness.hpp"
 #include "gsr/ols.hpp"
 #include "gsr/parametric.hpp"
+#include "gsr/pursuit.hpp"
 #include "gsr/refine.hpp"
 #include "gsr/state.hpp"
 #include "gsr/sublibraries.hpp"
@@ -31,6 +32,8 @@ class Guide {
   double step(Archive& archive);
   // Whether the last step found nothing to do.
   bool idle() const { return idle_; }
+  // Whether the stages that find most laws under noise are done: all pursuits.
+  bool pursuits_done() const;
   // Whether simple candidates have all been looked at.
   bool simple_done() const { return simple_done_; }
   std::vector<Individual> take_individuals() { return std::move(individuals_); }
@@ -55,13 +58,15 @@ class Guide {
  private:
   // An exact law shows without weights, which cost a pool for every psi; noise in y asks for them.
   // Candidates with constants inside come when plain ones have been looked at.
-  enum class Look { plain, weighted, moving };
+  enum class Look { plain, weighted, moving, pursuit };
   struct Stage {
     int level;
     Look look;
   };
-  static constexpr std::array<Stage, 10> kStages{{{0, Look::plain},
+  static constexpr std::array<Stage, 12> kStages{{{0, Look::plain},
+                                                  {0, Look::pursuit},
                                                   {1, Look::plain},
+                                                  {1, Look::pursuit},
                                                   {0, Look::moving},
                                                   {0, Look::weighted},
                                                   {1, Look::weighted},
@@ -103,7 +108,7 @@ class Guide {
     std::unique_ptr<ols::Pool> pool;
   };
 
-  void choose_rows(Index n);
+  void choose_rows(Index n, bool light_ones = false);
   // What every sum has: the constant and the required terms.
   Columns free_columns() const;
   void rank_features();
@@ -134,6 +139,11 @@ class Guide {
   void plan_scan(LogGoal& goal);
   void plan_moving();
   void plan_weighted();
+  void plan_pursuit();
+  // Left sides of the pursuit, each with the number of its goal.
+  std::vector<std::pair<Basis, std::size_t>> pursued_goals() const;
+  double build_dictionary();
+  double pursue(const Basis& psi, const Pursuit::Widths& widths);
   double build_pools();
   double scan_sums(Goal& goal);
   double scan_units(Goal& goal);
@@ -175,8 +185,11 @@ class Guide {
   void prepare_last();
   void propose_refined(const Basis& psi, const std::vector<std::vector<Basis>>& sets);
 
-  // `whole`: a library of which the lasso picks, not a choice.
-  Law propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi, bool whole = false);
+  // `whole`: a library of which the lasso picks, not a choice. Laws of some of the terms are
+  // offered too, if they have at least so many.
+  Law propose(const std::vector<Basis>& psi, const std::vector<Basis>& phi, bool whole = false,
+              std::size_t least_terms = 0);
+  std::size_t n_terms(const Law& law) const;
   void tidy(const Law& law);
   const LogTarget* log_target(const Basis& psi) const;
   void propose_set(const Goal& goal, const WholeSet& set);
@@ -216,6 +229,7 @@ class Guide {
   Columns free_;  // 1 and ln|x_i|
   Moving moving_sums_, moving_logs_;
   std::vector<Candidate> beside_;
+  std::unique_ptr<Dictionary> dictionary_;
 
   std::deque<Task> work_;
   std::size_t n_planned_ = 0;  // goals and scans of the stage that have a number

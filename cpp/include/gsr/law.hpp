@@ -1,6 +1,7 @@
 // A law sum_j beta_j psi_j(y) = sum_j alpha_j phi_j(x), and how good it is on the scale of y.
 #pragma once
 
+#include <Eigen/Core>
 #include <limits>
 #include <map>
 #include <vector>
@@ -30,6 +31,12 @@ inline constexpr int kConstantTerm = 2;
 // Scales a law so that its costliest psi comes first with coefficient 1; returns the divisor.
 double normalise(Law& law, const Table& target_table);
 
+// g(y) of a law, and what rounding can do to it in each row, in units of epsilon.
+struct TargetSizes {
+  Eigen::VectorXd values;  // sum_k beta_k psi_k(y)
+  Eigen::VectorXd sizes;   // sum_k |beta_k| (|psi_k(y)| + |psi_k'(y) y|)
+};
+
 // The target seen through its transformations.
 class TargetScale {
  public:
@@ -43,16 +50,28 @@ class TargetScale {
   // Size of what rounding does to psi(y): ||psi(y)|| + ||psi'(y) y||, in units of epsilon.
   double rounding_norm(const Basis& psi) { return info(psi).rounding_norm; }
 
+  // The same row by row.
+  TargetSizes sizes(const Law& law);
+
   // 1 / |psi'(y)|: by which a residual of psi becomes one of y, limited where psi is flat; times
-  // the row's own weight.
+  // the row's own weight. 0 where noise may have changed the sign that psi does not see.
   Buffer weights(const Basis& psi);
 
   // Whether y and its mirror image solve the law alike, and the data have both; ln|y| does not
   // count: there the signs of the factors tell.
   bool leaves_sign_open(const Law& law);
 
+  bool has_inverse(const Basis& psi);
+  bool is_identity(const Basis& psi) const;
+  // The norm of f - psi(y), relative to that of the centred psi(y).
+  double transformed_error(const Basis& psi, const double* f);
+  // The solution of psi(y) = f nearest to y, or on the side of the mirror where most rows are, and
+  // dy/df there; psi must have an inverse.
+  void solve(const Basis& psi, const double* f, double* solution, double* slope);
+
   // Root mean square of y - g^{-1}(f), with the solution nearest to y; to first order where g has
-  // no closed inverse. Infinite if a row has no solution, or a poor law leaves the branch open.
+  // no closed inverse. A law that is not nearly exact is solved on the side of the mirror where
+  // most rows are. Infinite if a row has no solution, or such a law leaves the branch open.
   double rmse(const Law& law, const double* f);
 
  private:
@@ -77,14 +96,17 @@ class TargetScale {
   void differentiate_by_steps(const Basis& psi, Buffer& out) const;
   bool uses_both_branches(const Chain& chain) const;
   bool repeats(const Chain& chain) const;
-  void nearest_solution(const Chain& chain, const double* f);
+  static double share_above(const Link& link);
+  bool is_one_sided(const Chain& chain) const;
+  std::vector<char> rows_of_unknown_side(const Chain& chain) const;
+  void solve(const Chain& chain, const double* f, bool one_sided);
 
   const Dataset& y_;
   const Table& table_;
   bool strict_;
   Buffer row_weights_;
   std::map<Basis, Info> infos_;
-  Buffer scratch_;
+  Buffer scratch_, argument_, value_;
   double mean_, spread_;
 };
 

@@ -34,6 +34,7 @@ class Orthogonalizer {
 
   Index size() const { return size_; }
   auto r() const { return r_.topLeftCorner(size_, size_); }
+  const double* q(Index j) const { return q_[j]; }
 
  private:
   Columns q_;

@@ -1,0 +1,75 @@
+// Newtonized orthogonal matching pursuit: terms with real constants are picked from a dictionary by
+// what they explain beside the terms so far, and after every pick all constants of all terms are
+// refined together. Without that the second pick repairs the grid error of the first.
+#pragma once
+
+#include <vector>
+
+#include "gsr/dictionary.hpp"
+#include "gsr/refine.hpp"
+
+namespace gsr {
+
+class Pursuit {
+ public:
+  struct Model {
+    std::vector<Basis> terms;
+    double left = 1.0;  // share of the target's norm beside the constant
+    int inner = 0;      // constants inside
+
+    int n_constants() const { return inner + static_cast<int>(terms.size()); }
+  };
+
+  // Of each kind, by the number of constants inside (0, 1, more):
+  struct Widths {
+    int terms;          // of the longest model
+    std::size_t first;  // models of one term that are extended; each term of a true pair may be
+                        // mediocre by itself
+    std::size_t beam;   // longer models that are extended
+    std::size_t tried;  // families that extend a model, refined a little
+    std::size_t kept;   // of them refined to the end
+  };
+
+  Pursuit(const Dictionary& dictionary, const Dataset& x, const Table& table, const Widths& widths)
+      : dictionary_(dictionary), x_(x), table_(table), widths_(widths) {}
+
+  // Models for a target on weighted rows (square roots; empty: all alike); of each number of
+  // constants the best few.
+  std::vector<Model> search(const Buffer& target, const Buffer& row_weights);
+  // Operations of the last search.
+  double operations() const { return operations_; }
+
+ private:
+  // A candidate term beside a model.
+  struct Pick {
+    std::size_t entry;
+    double gain;
+    double phase;
+  };
+
+  void weigh_columns(const Buffer& row_weights);
+  std::vector<Pick> best_of_families(Refiner& refiner, const Model& model);
+  Pick pick(std::size_t entry) const;
+  std::vector<Model> extensions(Refiner& refiner, const Model& model);
+  bool is_degenerate(Refiner& refiner, const Model& model) const;
+  double score(const Model& model) const;
+  std::vector<Model> beam(std::vector<Model> models, std::size_t width) const;
+
+  const Dictionary& dictionary_;
+  const Dataset& x_;
+  const Table& table_;
+  Widths widths_;
+  const Buffer* target_ = nullptr;
+  Columns columns_;             // weighted, of unit norm
+  std::vector<double> norms_;   // before
+  std::vector<double> overlap_;  // of the two columns of an oscillation, at the first
+  Vector correlation_, left_;
+  Matrix inside_;  // columns along the directions of a model
+  double operations_ = 0.0;
+};
+
+// The terms with phases near 0 or a quarter of a cycle dropped, as sin(w t + 1.6) for cos(w t), and
+// exponents near whole numbers or halves rounded. The same terms if there are none.
+std::vector<Basis> simplified(const std::vector<Basis>& terms, const Table& table);
+
+}  // namespace gsr

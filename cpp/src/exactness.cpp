@@ -1,0 +1,165 @@
+#include "gsr/exactness.hpp"
+
+#include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <set>
+
+#include "gsr/evaluate.hpp"
+
+namespace gsr {
+namespace {
+
+// Roundings that a row may be off, and the part of the rows that may be off by more.
+constexpr double kRowRoundings = 1000.0;
+constexpr double kStrayRows = 0.01;
+// So many terms may be a series that was broken off where it reached rounding: then the least of
+// them hardly stands out of it.
+constexpr Index kManyTerms = 5;
+constexpr double kStandsOut = 1e5;
+// If they have one variable, the ends of its interval, this part of the rows on either side, may be
+// off by this many times what rounding in the middle explains.
+constexpr double kEnds = 0.1;
+constexpr double kEndsOff = 16.0;
+constexpr int kCorrections = 2;
+// Relative step of derivatives.
+constexpr double kStep = 6e-6;
+constexpr double kSmallest = 1e-290;
+constexpr std::size_t kKeptBytes = std::size_t{1} << 20;
+
+std::set<Index> variables(const Law& law) {
+  std::set<Index> found;
+  for (const Basis& basis : law.phi)
+    for (const Row& row : basis)
+      for (const std::int16_t v : row.variables)
+        if (v != 0 && std::abs(v) < kOne) found.insert(std::abs(v) - 1);
+  return found;
+}
+
+Matrix terms_on(const Law& law, const Dataset& x, const Table& table) {
+  Evaluator evaluator(x, table, kKeptBytes);
+  Buffer values(static_cast<std::size_t>(x.features.stride()));
+  Matrix terms(x.n_rows(), static_cast<Index>(law.phi.size()));
+  for (std::size_t j = 0; j < law.phi.size(); ++j) {
+    evaluator.evaluate(law.phi[j], values.data());
+    terms.col(static_cast<Index>(j)) =
+        law.alpha[j] * Eigen::Map<const Vector>(values.data(), x.n_rows());
+  }
+  return terms;
+}
+
+// sum_j |x_v d(alpha_j phi_j)/dx_v|: what rounding of a feature can do to the terms.
+Vector slopes(const Law& law, const Dataset& x, const Table& table, Index v) {
+  Matrix ends[2];
+  for (const int side : {0, 1}) {
+    Columns moved(x.n_rows(), x.features.n_columns());
+    for (Index j = 0; j < x.features.n_columns(); ++j)
+      std::copy_n(x.features[j], x.n_rows(), moved[j]);
+    for (Index i = 0; i < x.n_rows(); ++i) moved[v][i] *= side == 0 ? 1.0 + kStep : 1.0 - kStep;
+    ends[side] = terms_on(law, Dataset{std::move(moved)}, table);
+  }
+  Vector rise = (ends[0] - ends[1]).cwiseAbs().rowwise().sum() / (2.0 * kStep);
+  return rise.array().isFinite().select(rise, 0.0);
+}
+
+Vector column_norms(const Matrix& columns) {
+  Vector norms = columns.colwise().norm();
+  return (norms.array() > 0.0).select(norms, 1.0);
+}
+
+Matrix rows_of(const Matrix& terms, const std::vector<Index>& rows) {
+  Matrix out(static_cast<Index>(rows.size()), terms.cols());
+  for (std::size_t i = 0; i < rows.size(); ++i) out.row(static_cast<Index>(i)) = terms.row(rows[i]);
+  return out;
+}
+
+}  // namespace
+
+bool RowWise::hold(const Vector& factors) const {
+  const Vector left = residuals(factors);
+  const auto off = std::count_if(left.begin(), left.end(),
+                                 [](double r) { return !(std::abs(r) <= kRowRoundings); });
+  return static_cast<double>(off) <= kStrayRows * static_cast<double>(left.size());
+}
+
+Vector RowWise::corrected(const std::vector<Index>& rows) const {
+  const Matrix some = rows_of(terms, rows);
+  const Vector norms = column_norms(some);
+  const Eigen::ColPivHouseholderQR<Matrix> qr(some * norms.cwiseInverse().asDiagonal());
+  Vector factors = Vector::Ones(terms.cols());
+  for (int step = 0; step < kCorrections; ++step) {
+    const Vector left = rows_of(residuals(factors), rows);
+    factors += qr.solve(left).cwiseQuotient(norms);
+  }
+  return factors;
+}
+
+bool RowWise::ends_follow(const double* x) const {
+  const Index n = target.size();
+  const auto cut = static_cast<Index>(kEnds * static_cast<double>(n));
+  if (cut == 0 || n - 2 * cut <= terms.cols()) return true;
+  std::vector<Index> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), Index{0});
+  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return x[a] < x[b]; });
+  const std::vector<Index> inner(order.begin() + cut, order.end() - cut);
+  std::vector<Index> outer(order.begin(), order.begin() + cut);
+  outer.insert(outer.end(), order.end() - cut, order.end());
+
+  const Vector left = residuals(corrected(inner));
+  const double noise = std::max(1.0, rows_of(left, inner).squaredNorm() / static_cast<double>(n));
+  const Matrix middle = rows_of(terms, inner);
+  const Vector norms = column_norms(middle);
+  const Eigen::HouseholderQR<Matrix> qr(middle * norms.cwiseInverse().asDiagonal());
+  const Matrix r = qr.matrixQR().topRows(terms.cols());
+  const Matrix scaled = rows_of(terms, outer) * norms.cwiseInverse().asDiagonal();
+  const Matrix leverage = r.triangularView<Eigen::Upper>().solve<Eigen::OnTheRight>(scaled);
+  double off = 0.0;
+  for (std::size_t i = 0; i < outer.size(); ++i) {
+    const double amplified = 1.0 + leverage.row(static_cast<Index>(i)).squaredNorm();
+    off += left(outer[i]) * left(outer[i]) / amplified;
+  }
+  return std::sqrt(off / static_cast<double>(outer.size()) / noise) <= kEndsOff;
+}
+
+// Without a term the residual grows by the norm of what the others cannot replace of it.
+double RowWise::least_term() const {
+  const Vector norms = column_norms(terms);
+  const Eigen::HouseholderQR<Matrix> qr(terms * norms.cwiseInverse().asDiagonal());
+  const Matrix r = qr.matrixQR().topRows(terms.cols());
+  const Matrix identity = Matrix::Identity(terms.cols(), terms.cols());
+  const Matrix inverse = r.triangularView<Eigen::Upper>().solve(identity);
+  const Vector left = norms.cwiseQuotient(inverse.rowwise().norm());
+  return left.minCoeff() / std::sqrt(static_cast<double>(target.size()));
+}
+
+RowWise row_wise(const Law& law, const Dataset& x, const Table& table, const TargetSizes& target) {
+  RowWise out{terms_on(law, x, table), target.values};
+  Vector sizes = target.sizes + out.terms.cwiseAbs().rowwise().sum();
+  for (const Index v : variables(law)) sizes += slopes(law, x, table, v);
+  const Vector units = std::numeric_limits<double>::epsilon() * sizes.cwiseMax(kSmallest);
+  out.terms = units.cwiseInverse().asDiagonal() * out.terms;
+  out.target = out.target.cwiseQuotient(units);
+  return out;
+}
+
+bool exact_in_every_row(Law& law, const Dataset& x, const Table& table, const TargetSizes& target) {
+  RowWise rows = row_wise(law, x, table, target);
+  if (!rows.terms.allFinite() || !rows.target.allFinite()) return false;
+  if (!rows.hold(Vector::Ones(rows.terms.cols()))) {
+    std::vector<Index> all(static_cast<std::size_t>(x.n_rows()));
+    std::iota(all.begin(), all.end(), Index{0});
+    const Vector factors = rows.corrected(all);
+    if (!rows.hold(factors)) return false;
+    for (std::size_t j = 0; j < law.alpha.size(); ++j)
+      law.alpha[j] *= factors(static_cast<Index>(j));
+    rows.terms = rows.terms * factors.asDiagonal();
+  }
+  if (rows.terms.cols() < kManyTerms) return true;
+  const std::set<Index> used = variables(law);
+  return rows.least_term() >= kStandsOut &&
+         (used.size() != 1 || rows.ends_follow(x.features[*used.begin()]));
+}
+
+}  // namespace gsr

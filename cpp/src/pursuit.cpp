@@ -1,0 +1,282 @@
+#include "gsr/pursuit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "gsr/interrupt.hpp"
+#include "pursuit_limits.hpp"
+#include "small_blas.hpp"
+
+namespace gsr {
+namespace {
+
+using namespace limits;
+
+constexpr double kPi = 3.14159265358979323846;
+constexpr double kExactly = 1e-12;        // of the target is left
+constexpr double kSameModel = 1e-7;       // difference of what is left, relative
+constexpr double kPhaseDropped = 0.25;    // radians
+constexpr double kPowerRounded = 0.12;
+constexpr double kColumnOperations = 25;  // for each row of an evaluated column
+
+bool by_left(const Pursuit::Model& a, const Pursuit::Model& b) { return a.left < b.left; }
+
+bool same(const Pursuit::Model& a, const Pursuit::Model& b) {
+  return a.inner == b.inner && a.terms.size() == b.terms.size() &&
+         std::abs(a.left - b.left) <= kSameModel * a.left;
+}
+
+double best_left(const std::vector<Pursuit::Model>& models) {
+  const auto best = std::min_element(models.begin(), models.end(), by_left);
+  return best == models.end() ? 1.0 : best->left;
+}
+
+void drop_copies(std::vector<Pursuit::Model>& models) {
+  std::vector<Pursuit::Model> kept;
+  for (Pursuit::Model& model : models)
+    if (std::none_of(kept.begin(), kept.end(),
+                     [&](const Pursuit::Model& other) { return same(model, other); }))
+      kept.push_back(std::move(model));
+  models = std::move(kept);
+}
+
+// The first `most` of each class; which class is up to `class_of`.
+template <typename T, typename Class>
+void keep_first_of_each(std::vector<T>& sorted, std::size_t most, Class class_of) {
+  std::map<int, std::size_t> taken;
+  std::vector<T> kept;
+  for (T& each : sorted)
+    if (taken[class_of(each)]++ < most) kept.push_back(std::move(each));
+  sorted = std::move(kept);
+}
+
+// Terms without constants, with one, and with more compete among themselves only: alone the latter
+// explain more whatever the truth is.
+int kind_of(int inner) { return std::min(inner, 2); }
+
+// The best few of each number of constants.
+std::vector<Pursuit::Model> best_of_each_size(std::vector<Pursuit::Model> models) {
+  std::stable_sort(models.begin(), models.end(), by_left);
+  drop_copies(models);
+  keep_first_of_each(models, kProposedEach,
+                     [](const Pursuit::Model& model) { return model.n_constants(); });
+  return models;
+}
+
+}  // namespace
+
+std::vector<Pursuit::Model> Pursuit::search(const Buffer& target, const Buffer& row_weights) {
+  target_ = &target;
+  operations_ = 0.0;
+  weigh_columns(row_weights);
+  Refiner refiner(x_, table_, row_weights);
+  std::vector<Model> found, open(1);
+  for (int depth = 0; depth < widths_.terms; ++depth) {
+    std::vector<Model> next;
+    for (const Model& model : open)
+      for (Model& longer : extensions(refiner, model)) next.push_back(std::move(longer));
+    found.insert(found.end(), next.begin(), next.end());
+    open = beam(std::move(next), depth == 0 ? widths_.first : widths_.beam);
+    const double left = best_left(open);
+    if (left < kExactly || left > (depth == 0 ? kLeftByOne : kLeftByTwo)) break;
+  }
+  operations_ += kColumnOperations * static_cast<double>(refiner.n_columns_evaluated()) *
+                 static_cast<double>(x_.n_rows());
+  return best_of_each_size(std::move(found));
+}
+
+void Pursuit::weigh_columns(const Buffer& row_weights) {
+  const Index stride = x_.features.stride(), n = dictionary_.n_columns();
+  columns_.resize(x_.n_rows(), n);
+  norms_.assign(static_cast<std::size_t>(n), 0.0);
+  overlap_.assign(static_cast<std::size_t>(n), 0.0);
+  for (Index j = 0; j < n; ++j) {
+    if (j % 256 == 0) stop_if_asked();
+    double* out = columns_[j];
+    std::copy_n(dictionary_.column(j), stride, out);
+    for (std::size_t i = 0; i < row_weights.size(); ++i) out[i] *= row_weights[i];
+    const double norm = std::sqrt(small_blas::dot(out, out, stride));
+    const bool usable = norm > 0.0 && std::isfinite(norm);
+    norms_[static_cast<std::size_t>(j)] = usable ? norm : 0.0;
+    for (Index i = 0; i < stride; ++i) out[i] = usable ? out[i] / norm : 0.0;
+  }
+  for (const Dictionary::Entry& entry : dictionary_.entries())
+    if (entry.phase >= 0)
+      overlap_[static_cast<std::size_t>(entry.column)] =
+          small_blas::dot(columns_[entry.column], columns_[entry.column + 1], stride);
+  operations_ += 4.0 * static_cast<double>(n * stride);
+}
+
+// What each entry explains beside the model whose constants may move a little too.
+std::vector<Pursuit::Pick> Pursuit::best_of_families(Refiner& refiner, const Model& model) {
+  if (!std::isfinite(refiner.linearise(target_->data(), model.terms))) return {};
+  const Index stride = columns_.stride(), n = columns_.n_columns();
+  const Orthogonalizer& reach = refiner.reach();
+  correlation_.resize(n);
+  small_blas::dots(columns_[0], stride, n, refiner.rest().data(), correlation_.data());
+  inside_.resize(n, reach.size());
+  for (Index k = 0; k < reach.size(); ++k)
+    small_blas::dots(columns_[0], stride, n, reach.q(k), inside_.col(k).data());
+  left_ = Vector::Ones(n) - inside_.rowwise().squaredNorm();
+  operations_ += 2.0 * static_cast<double>((reach.size() + 1) * n * stride);
+
+  const std::vector<Dictionary::Entry>& entries = dictionary_.entries();
+  std::vector<Pick> best(static_cast<std::size_t>(dictionary_.n_families()), Pick{0, 0.0, 0.0});
+  for (std::size_t e = 0; e < entries.size(); ++e) {
+    if (model.inner + entries[e].inner > kMostInner) continue;
+    const Pick candidate = pick(e);
+    Pick& of_family = best[static_cast<std::size_t>(entries[e].family)];
+    if (candidate.gain > of_family.gain) of_family = candidate;
+  }
+  std::stable_sort(best.begin(), best.end(),
+                   [](const Pick& a, const Pick& b) { return a.gain > b.gain; });
+  while (!best.empty() && best.back().gain <= 0.0) best.pop_back();
+  keep_first_of_each(best, widths_.tried,
+                     [&](const Pick& pick) { return kind_of(entries[pick.entry].inner); });
+  return best;
+}
+
+// Sine and cosine of one frequency count by what their span explains; the best combination is a
+// sine with a phase.
+Pursuit::Pick Pursuit::pick(std::size_t e) const {
+  const Dictionary::Entry& entry = dictionary_.entries()[e];
+  const Index j = entry.column;
+  const double a = correlation_(j);
+  const Pick nothing{e, 0.0, 0.0};
+  if (norms_[static_cast<std::size_t>(j)] == 0.0 || left_(j) < kLeastIndependent) return nothing;
+  if (entry.phase < 0) return {e, a * a / left_(j), 0.0};
+  const double b = correlation_(j + 1);
+  if (left_(j + 1) < kLeastIndependent) return nothing;
+  const double cross =
+      overlap_[static_cast<std::size_t>(j)] - inside_.row(j).dot(inside_.row(j + 1));
+  const double determinant = left_(j) * left_(j + 1) - cross * cross;
+  if (determinant < kLeastIndependent * left_(j) * left_(j + 1)) return nothing;
+  const double of_sine = (left_(j + 1) * a - cross * b) / determinant;
+  const double of_cosine = (left_(j) * b - cross * a) / determinant;
+  const double phase = std::atan2(of_cosine / norms_[static_cast<std::size_t>(j + 1)],
+                                  of_sine / norms_[static_cast<std::size_t>(j)]);
+  return {e, of_sine * a + of_cosine * b, phase};
+}
+
+// Many are refined a little, the best of them to the end.
+std::vector<Pursuit::Model> Pursuit::extensions(Refiner& refiner, const Model& model) {
+  std::vector<Model> models;
+  for (const Pick& pick : best_of_families(refiner, model)) {
+    const Dictionary::Entry& entry = dictionary_.entries()[pick.entry];
+    Model longer = model;
+    longer.terms.push_back(entry.basis);
+    longer.inner += entry.inner;
+    if (entry.phase >= 0)
+      longer.terms.back().weights[static_cast<std::size_t>(entry.phase)] = pick.phase;
+    longer.left = refiner.improve(target_->data(), longer.terms, kGlance);
+    if (std::isfinite(longer.left)) models.push_back(std::move(longer));
+  }
+  std::stable_sort(models.begin(), models.end(),
+                   [&](const Model& a, const Model& b) { return score(a) < score(b); });
+  const std::size_t kept = model.terms.empty() ? widths_.first : widths_.kept;
+  keep_first_of_each(models, kept,
+                     [&](const Model& longer) { return kind_of(longer.inner - model.inner); });
+  for (Model& longer : models) longer.left = refiner.improve(target_->data(), longer.terms, kFull);
+  models.erase(std::remove_if(models.begin(), models.end(),
+                              [&](const Model& m) { return is_degenerate(refiner, m); }),
+               models.end());
+  return models;
+}
+
+bool Pursuit::is_degenerate(Refiner& refiner, const Model& model) const {
+  const double size = refiner.spread(target_->data());
+  if (!std::isfinite(refiner.linearise(target_->data(), model.terms))) return true;
+  for (std::size_t k = 0; k < model.terms.size(); ++k) {
+    if (model.terms[k].n_weights() == 0) continue;
+    const double coefficient = refiner.coefficients()(static_cast<Index>(k) + 1);
+    if (std::abs(coefficient) * refiner.term_norm(k) > kCancelled * size) return true;
+  }
+  return false;
+}
+
+// Bayesian information criterion.
+double Pursuit::score(const Model& model) const {
+  const double n = static_cast<double>(x_.n_rows());
+  return 2.0 * n * std::log(std::max(model.left, kExactly)) + std::log(n) * model.n_constants();
+}
+
+// The best, and the best with few constants inside: a truth of few constants may come out only with
+// its other terms.
+std::vector<Pursuit::Model> Pursuit::beam(std::vector<Model> models, std::size_t width) const {
+  std::stable_sort(models.begin(), models.end(),
+                   [&](const Model& a, const Model& b) { return score(a) < score(b); });
+  drop_copies(models);
+  keep_first_of_each(models, width, [](const Model& model) { return kind_of(model.inner); });
+  return models;
+}
+
+// ---- simpler forms ---------------------------------------------------------------------------
+
+namespace {
+
+using composition::Operand;
+using composition::Tree;
+
+// sin(w t + p) without p; false if p is not near a quarter of a cycle.
+bool drop_phase(Tree& tree, const Table& table) {
+  const bool wave = tree.transformation == table.find("sin") &&
+                    tree.argument == ArgumentType::weighted && tree.operands.size() == 2;
+  if (!wave || tree.operands[1].feature != kOne) return false;
+  const double quarters = tree.operands[1].weight / (0.5 * kPi);
+  const double nearest = std::round(quarters);
+  if (std::abs(quarters - nearest) * 0.5 * kPi > kPhaseDropped) return false;
+  const bool cosine = std::fmod(std::abs(nearest), 2.0) == 1.0;
+  if (cosine && table.find("cos") < 0) return false;
+  tree.operands.pop_back();
+  if (cosine) tree.transformation = static_cast<std::int16_t>(table.find("cos"));
+  return true;
+}
+
+// exp(p ln x) as a power or a root, if p is near a whole number or a half.
+bool write_power(Tree& tree, const Table& table) {
+  const bool power = tree.transformation == table.find("exp") &&
+                     tree.argument == ArgumentType::weighted && tree.operands.size() == 1 &&
+                     !tree.operands[0].inner.empty();
+  if (!power) return false;
+  const Tree& logarithm = tree.operands[0].inner[0];
+  if (logarithm.transformation != table.find("ln") || logarithm.operands.size() != 1 ||
+      logarithm.argument != ArgumentType::variable || logarithm.operands[0].feature <= 0)
+    return false;
+  const auto halves = static_cast<int>(std::lround(2.0 * tree.operands[0].weight));
+  const bool root = halves % 2 != 0;
+  if (std::abs(tree.operands[0].weight - 0.5 * halves) > kPowerRounded || halves == 0 ||
+      std::abs(halves) > 8 || (root && (std::abs(halves) != 1 || table.find("sqrt") < 0)))
+    return false;
+  const int f = logarithm.operands[0].feature;
+  tree = monomial_tree(table, {{f, root ? 1 : halves / 2}});
+  if (!root) return true;
+  tree = composition::apply(table, table.find("sqrt"), tree);
+  if (halves < 0) tree = composition::reciprocal(std::move(tree));
+  return true;
+}
+
+bool simplify(Tree& tree, const Table& table) {
+  bool changed = drop_phase(tree, table) || write_power(tree, table);
+  for (Operand& operand : tree.operands)
+    if (!operand.inner.empty()) changed = simplify(operand.inner[0], table) || changed;
+  return changed;
+}
+
+}  // namespace
+
+std::vector<Basis> simplified(const std::vector<Basis>& terms, const Table& table) {
+  std::vector<Basis> out = terms;
+  for (Basis& basis : out) {
+    std::vector<Tree> factors = composition::factors(basis);
+    bool changed = false;
+    for (Tree& factor : factors) changed = simplify(factor, table) || changed;
+    Basis simpler;
+    if (changed && composition::write(factors, simpler))
+      basis = canonical(simpler, table, kMaxVariables);
+  }
+  return out;
+}
+
+}  // namespace gsr
