@@ -139,7 +139,7 @@ def test_a_chosen_column_does_not_hide_a_ragged_row(tmp_path: Path) -> None:
         (b"a;b\n1,5;2\n1.5;2\n", "decimal points and decimal commas are mixed"),
         (b"\xff\xfea\x00", "UTF-16: save it as UTF-8"),
         (b"\x89HDF\r\n\x1a\n....", "an HDF5 file"),
-        (b"PK\x03\x04 not a zip", "not a readable NPY or NPZ"),
+        (b"PK\x03\x04 not a zip", "damaged, cut off or cannot be unpacked"),
         (b"\x93NUMPY\x01\x00", "not a readable NPY or NPZ"),
         (b"PAR1 garbage", "not a readable Parquet file"),
         (gzip.compress(b"a,b\n1,2\n" * 999)[:-20], "damaged or cut off"),
@@ -232,7 +232,7 @@ def test_parquet(tmp_path: Path) -> None:
 
 def test_parquet_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(GSRError, match=r"pip install 'gsr\[parquet\]'"):
+    with pytest.raises(GSRError, match=r"Parquet needs pyarrow; pip install pyarrow$"):
         read(tmp_path, b"PAR1....PAR1")
 
 

@@ -6,7 +6,9 @@ import gzip
 import hashlib
 import io
 import os
+import stat
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -16,6 +18,8 @@ from gsr.whole_files import write_whole
 GZIP = b"\x1f\x8b"
 #: Bytes by which the kind of a file is told.
 START = 64
+#: What unpacks to more than this many bytes, and to more times its size, is no table.
+MOST_UNPACKED, MOST_TIMES = 1 << 27, 200
 
 
 class WritingError(OSError):
@@ -58,7 +62,15 @@ class Source:
         stream = self.raw()
         packed = stream.read(len(GZIP)) == GZIP
         stream.seek(0)
-        return cast(IO[bytes], _Unpacked(stream)) if packed else stream
+        return cast(IO[bytes], _Unpacked(stream, self.name)) if packed else stream
+
+    def seekable(self) -> IO[bytes]:
+        """Open the unpacked bytes so that a reader can go to their end and back."""
+        stream = self.binary()
+        if not isinstance(stream, _Unpacked):
+            return stream
+        with stream:
+            return io.BytesIO(b"".join(iter(lambda: stream.read(1 << 20), b"")))
 
     def start(self) -> bytes:
         """Return the first bytes, unpacked."""
@@ -70,12 +82,34 @@ class Source:
         return io.TextIOWrapper(self.binary(), encoding="utf-8-sig", newline="")
 
 
-class _Unpacked(gzip.GzipFile):
-    """A gzip file that closes what it reads from."""
+def check_expansion(name: str, packed: int, unpacked: int) -> None:
+    """Raise if something unpacks to far more bytes than a table would."""
+    if unpacked > max(MOST_UNPACKED, MOST_TIMES * packed):
+        raise GSRError(
+            f"{name}: it unpacks to more than {MOST_TIMES} times its size, as no table does; if "
+            f"it is one, unpack it first"
+        )
 
-    def __init__(self, stream: IO[bytes]) -> None:
+
+class _Unpacked(gzip.GzipFile):
+    """A gzip file that closes what it reads from, and does not unpack without end."""
+
+    def __init__(self, stream: IO[bytes], name: str) -> None:
         super().__init__(fileobj=stream, mode="rb")
-        self._stream = stream
+        self._stream, self._name = stream, name
+
+    def read(self, size: int | None = -1) -> bytes:
+        return self._checked(super().read(size))
+
+    def read1(self, size: int = -1) -> bytes:
+        return self._checked(super().read1(size))
+
+    def readline(self, size: int | None = -1) -> bytes:
+        return self._checked(super().readline(-1 if size is None else size))
+
+    def _checked(self, block: bytes) -> bytes:
+        check_expansion(self._name, self._stream.tell(), self.tell())
+        return block
 
     def close(self) -> None:
         super().close()
@@ -109,6 +143,53 @@ def failed(path: str | os.PathLike[str], error: OSError) -> WritingError:
     """Return the error that tells that a file could not be written."""
     reason = str(error.strerror or error).removeprefix("cannot write: ")
     return WritingError(f"cannot write {os.fspath(path)}: {reason}")
+
+
+def is_same(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Whether two paths lead to one file, also by links; ``"-"`` as `other` is standard input."""
+    try:
+        found = os.fstat(sys.stdin.fileno()) if os.fspath(other) == "-" else os.stat(other)
+        return os.path.samestat(os.stat(path), found)
+    except (OSError, ValueError, AttributeError):  # no such file, or no standard input
+        return False
+
+
+def check_output(
+    path: str | os.PathLike[str] | None,
+    inputs: Iterable[str | os.PathLike[str]] = (),
+    overwrite: bool = False,
+) -> None:
+    """Raise unless a command may write a file; called before its work starts.
+
+    Parameters
+    ----------
+    path : str or path, optional
+        The file to write. None, a pipe and a device lose nothing and are always allowed.
+    inputs : iterable of str or path
+        Files that the command reads; none of them is ever replaced.
+    overwrite : bool
+        Whether another file that exists may be replaced.
+
+    Raises
+    ------
+    GSRError
+        Names the file.
+    """
+    if path is None or not _holds_data(path):
+        return
+    if any(is_same(path, each) for each in inputs):
+        name = os.fspath(path)
+        raise GSRError(f"{name} is read by this command and is not replaced; choose another name")
+    if not overwrite:
+        raise GSRError(f"{os.fspath(path)} exists; choose another name, or use --overwrite")
+
+
+def _holds_data(path: str | os.PathLike[str]) -> bool:
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISCHR(mode) or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))
 
 
 def plain(value: Any) -> Any:

@@ -1,4 +1,7 @@
-"""Tables of numbers from files: CSV, TSV and the like, NPY, NPZ, Parquet; gzip is seen through."""
+"""Tables of numbers from files: CSV, TSV and the like, NPY, NPZ, Parquet, Excel.
+
+Files compressed with gzip, and ZIP archives with one table in them, are read as what they hold.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,9 @@ Columns = Sequence[Column] | Callable[[Sequence[str]], Sequence[Column]] | None
 
 #: How other kinds of files begin, and what to do about them.
 FOREIGN = {
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook: save the sheet as CSV",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook (.xls), or one with a password: save it as .xlsx "
+    "without password, or as CSV",
+    b"PK\x05\x06": "a ZIP archive without files",
     b"\x89HDF": "an HDF5 file: write the table as CSV, NPY or Parquet",
     b"SQLite format 3": "a SQLite data base: write the table as CSV, NPY or Parquet",
     b"\xff\xfe": "text in UTF-16: save it as UTF-8",
@@ -54,6 +59,8 @@ class Table:
         What the reader took for granted and the user may want to know.
     lines : array of int, optional
         Line in the file of each row, where it is known.
+    unit : str
+        What `lines` counts: lines of a text, or rows of a sheet.
     """
 
     names: tuple[str, ...]
@@ -62,6 +69,7 @@ class Table:
     named: bool = True
     notes: tuple[str, ...] = ()
     lines: npt.NDArray[np.int64] | None = field(default=None, repr=False)
+    unit: str = "line"
 
     def column(self, wanted: Column) -> int:
         """Return the place of a column, given by name or by its number from 1."""
@@ -69,7 +77,7 @@ class Table:
 
     def place(self, row: int) -> str:
         """Tell where a row is, in the words of an error message."""
-        return f"row {row + 1}" if self.lines is None else f"line {int(self.lines[row])}"
+        return f"row {row + 1}" if self.lines is None else f"{self.unit} {int(self.lines[row])}"
 
 
 def find(wanted: Column, names: Sequence[str], origin: str) -> int:
@@ -118,6 +126,7 @@ def read(
     drop: Collection[Column] = (),
     header: bool | None = None,
     delimiter: str | None = None,
+    sheet: str | None = None,
 ) -> Table:
     """Read a table of numbers.
 
@@ -131,10 +140,12 @@ def read(
     drop : collection of str or int
         Columns to leave out.
     header : bool, optional
-        Whether the first row of a text file holds names; found out unless given.
+        Whether the first row of a text file or a sheet holds names; found out unless given.
     delimiter : str, optional
         What separates fields of a text file: ``","``, ``";"``, ``"tab"``, ``"space"``, or another
         character; found out unless given.
+    sheet : str, optional
+        The sheet of an Excel workbook; the first unless given.
 
     Returns
     -------
@@ -145,25 +156,45 @@ def read(
     GSRError
         Names the file and, where there is one, the line and the column.
     """
-    from gsr.tables import binary, text
-
     source = path if isinstance(path, Source) else Source(path)
     try:
-        start = source.start()
-        if not start:
-            raise GSRError(f"{source.name}: the file is empty")
-        for magic, advice in FOREIGN.items():
-            if start.startswith(magic):
-                raise GSRError(f"{source.name} is {advice}")
-        if start.startswith(binary.MAGIC):
-            table: Table = binary.read(source, start, columns, drop)
-        else:
-            table = text.read(source, columns, drop, header, delimiter)
-        return table
+        return _read(source, _Wanted(columns, drop, header, delimiter, sheet))
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise GSRError(f"{source.name}: the compressed file is damaged or cut off") from error
     except MemoryError as error:
         raise GSRError(f"{source.name}: the table does not fit into memory") from error
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What to read of a file, and how; see `read`."""
+
+    columns: Columns
+    drop: Collection[Column]
+    header: bool | None
+    delimiter: str | None
+    sheet: str | None
+
+
+def _read(source: Source, wanted: _Wanted) -> Table:
+    from gsr.tables import archive, binary, excel, text
+
+    start = source.start()
+    if not start:
+        raise GSRError(f"{source.name}: the file is empty")
+    for magic, advice in FOREIGN.items():
+        if start.startswith(magic):
+            raise GSRError(f"{source.name} is {advice}")
+    kind, inside = archive.examine(source) if start.startswith(binary.ZIP) else ("", None)
+    if inside is not None:
+        return _read(inside, wanted)
+    if kind == archive.EXCEL:
+        return excel.read(source, wanted.columns, wanted.drop, wanted.header, wanted.sheet)
+    if wanted.sheet is not None:
+        raise GSRError(f"{source.name} is no Excel workbook: it has no sheet {wanted.sheet!r}")
+    if start.startswith(binary.MAGIC):
+        return binary.read(source, start, wanted.columns, wanted.drop)
+    return text.read(source, wanted.columns, wanted.drop, wanted.header, wanted.delimiter)
 
 
 def _listed(names: Sequence[str], most: int = 12) -> str:

@@ -20,7 +20,7 @@ def read(source: Source, start: bytes, columns: Columns, drop: Collection[Column
     """Read a binary file by its first bytes; see `gsr.tables.read`."""
     if start.startswith(PARQUET):
         return _parquet(source, columns, drop)
-    names, arrays, named = _numpy(source)
+    names, arrays, named = _numpy(source, start.startswith(ZIP))
     check_names(names, source.name)
     chosen = select(names, columns, drop, source.name)
     numbers = [_numbers(arrays[c], names[c], source.name) for c in chosen]
@@ -33,15 +33,15 @@ def read(source: Source, start: bytes, columns: Columns, drop: Collection[Column
 # ---- NumPy -----------------------------------------------------------------------------------
 
 
-def _numpy(source: Source) -> tuple[list[str], list[npt.NDArray[Any]], bool]:
+def _numpy(source: Source, is_zip: bool) -> tuple[list[str], list[npt.NDArray[Any]], bool]:
     try:
-        with source.binary() as stream:
+        with source.seekable() if is_zip else source.binary() as stream:
             found = np.load(stream, allow_pickle=False)
             arrays = dict(found) if isinstance(found, Mapping) else {"": found}
     except MemoryError:
         raise
     except Exception as error:  # a damaged header is evaluated and fails in any way
-        kind = "NPY or NPZ file, or it is damaged (an Excel sheet is to be saved as CSV)"
+        kind = "NPY or NPZ file, or it is damaged"
         raise GSRError(f"{source.name} is not a readable {kind}: {error}") from error
     columns: list[tuple[str, npt.NDArray[Any]]] = []
     named = False
@@ -91,11 +91,9 @@ def _parquet(source: Source, columns: Columns, drop: Collection[Column]) -> Tabl
     try:
         from pyarrow import parquet
     except ImportError as error:
-        raise GSRError(
-            f"{source.name}: Parquet needs pyarrow; pip install 'gsr[parquet]'"
-        ) from error
+        raise GSRError(f"{source.name}: Parquet needs pyarrow; pip install pyarrow") from error
     try:
-        with source.binary() as stream:
+        with source.seekable() as stream:
             found = parquet.ParquetFile(stream)
             names = list(found.schema_arrow.names)
             check_names(names, source.name)

@@ -162,7 +162,7 @@ class _Parser:
             )
         values = []
         for column in self.chosen:
-            value = _value(cells[column], self.point)
+            value = value_of(cells[column], self.point)
             if value is None:
                 raise _NotANumberError(line, column, cells[column])
             values.append(value)
@@ -195,7 +195,8 @@ def _filled(text: str, delimiter: str) -> str:
     return f"nan{text}" if text.startswith(delimiter) else text
 
 
-def _value(cell: str, point: str) -> float | None:
+def value_of(cell: str, point: str = ".") -> float | None:
+    """Return the number that a cell holds: NaN if it is missing, None if it is no number."""
     text = cell.strip()
     if text.lower() in MISSING:
         return math.nan

@@ -100,14 +100,18 @@ def layout_of(source: Source, header: bool | None, delimiter: str | None) -> Lay
         rows = iter(Rows(lines, chosen, source.name))
         first_line, first = next(rows)
         second = next(rows, (0, []))[1]
-    named = _is_header(first, second) if header is None else header
+    named = is_header(first, second) if header is None else header
     if not named:
         names = tuple(f"x{k + 1}" for k in range(len(first)))
         return Layout(chosen, False, names, first_line - 1)
     if not second:
         raise GSRError(f"{source.name}: there is a header, but there are no rows below it")
-    names = tuple(cell.strip() or f"column {k}" for k, cell in enumerate(first, start=1))
-    return Layout(chosen, True, names, first_line)
+    return Layout(chosen, True, header_names(first), first_line)
+
+
+def header_names(cells: Cells) -> tuple[str, ...]:
+    """Return the names of the columns; one without a name is called by its number."""
+    return tuple(cell.strip() or f"column {k}" for k, cell in enumerate(cells, start=1))
 
 
 def _spelled(delimiter: str) -> str:
@@ -156,7 +160,7 @@ def _words(line: str) -> Cells:
     return [quoted or word for quoted, word in _WORDS.findall(line)]
 
 
-def _is_header(first: Cells, second: Cells) -> bool:
+def is_header(first: Cells, second: Cells) -> bool:
     """Whether the first row is names: no numbers, or text where the second has numbers."""
     kinds = [_kind(cell) for cell in first]
     if "text" not in kinds:
