@@ -7,6 +7,7 @@ from gsr.encoding.matrices import (
     encode,
     encode_target,
     evaluate,
+    law_complexity,
 )
 from gsr.encoding.writing import text
 
@@ -17,5 +18,6 @@ __all__ = [
     "encode",
     "encode_target",
     "evaluate",
+    "law_complexity",
     "text",
 ]

@@ -33,6 +33,9 @@ from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.transformation import Array
 
+#: Nodes of a coefficient, its product and its sum sign.
+TERM = 3
+
 
 def canonical(matrix: Matrix, library: Library, n_features: int = 1) -> IntegerMatrix:
     """Return the one matrix that stands for all those that Remark 3 calls the same."""
@@ -43,6 +46,27 @@ def canonical(matrix: Matrix, library: Library, n_features: int = 1) -> IntegerM
 def complexity(matrix: Matrix, library: Library, n_features: int = 1) -> int:
     """Return the number of nodes of the basis function's expression."""
     return int(_core.complexity(library.table, integers(matrix), n_features))
+
+
+def law_complexity(
+    psi: Sequence[Matrix],
+    phi: Sequence[Matrix],
+    library: Library,
+    target_library: Library,
+    n_features: int,
+) -> int:
+    """Return the nodes of both sides of a law, as the search counts them.
+
+    A coefficient with its product and sum sign adds 3 to a basis function; the constant is 2; the
+    leading target term has no coefficient.
+    """
+    nodes = -TERM
+    for matrix in psi:
+        nodes += TERM + complexity(matrix, target_library)
+    for matrix in phi:
+        constant = not factors(matrix, library)
+        nodes += 2 if constant else TERM + complexity(matrix, library, n_features)
+    return nodes
 
 
 def evaluate(matrices: Sequence[Matrix], library: Library, X: Array) -> Array:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gsr.encoding.matrices import constant
 from gsr.encoding.rows import ONE, Argument, Matrix, Row, factors
 from gsr.library import Library
+from gsr.prediction.roots import evenly_spaced
 from gsr.transformation import BUILTINS, POWERS, Array, Symbolic
 
 Real = Callable[[Array], Array]
@@ -24,6 +25,7 @@ PERIODS_AT_MOST = 1000
 LINES_AT_MOST = 2100
 POINTS = 1001
 SAME = 1e-6
+LARGEST = float(np.finfo(float).max)
 
 
 @dataclass(frozen=True)
@@ -52,12 +54,17 @@ class Step:
         return np.concatenate([line + shifts[:, None] for line in lines])
 
     def _turns(self, low: float, high: float) -> Array:
-        """Return the whole periods that lead from the principal branch into the range."""
-        first, last = np.floor(low / self.period) - 1, np.ceil(high / self.period) + 1
-        if last - first > PERIODS_AT_MOST:
-            first = np.round((low + high) / 2 / self.period) - PERIODS_AT_MOST // 2
+        """Return the whole periods that lead from the principal branch into the range.
+
+        There is at least one: neighbours that rounding makes equal are returned once.
+        """
+        with np.errstate(over="ignore"):
+            ends = np.clip(np.array([low, high]) / self.period, -LARGEST, LARGEST)
+        first, last = np.floor(ends[0]) - 1, np.ceil(ends[1]) + 1
+        if last / 2 - first / 2 > PERIODS_AT_MOST / 2:
+            first = np.round(ends[0] / 2 + ends[1] / 2) - PERIODS_AT_MOST // 2
             last = first + PERIODS_AT_MOST
-        return np.arange(first, last + 1)
+        return np.unique(first + np.arange(last - first + 1))
 
     def branches(self, u: Array) -> tuple[npt.NDArray[np.bool_], Array, Array]:
         """Return where one branch leads from forward(u) back to u: fits, mirrored, turns."""
@@ -68,6 +75,8 @@ class Step:
         # Where the sides meet, both fit and neither is meant.
         fits = (misfit < SAME * (1 + np.abs(u))) & (np.sum(misfit, axis=0) > SAME)
         fits |= (len(images) == 1) & np.isfinite(misfit)
+        if self.period:  # a number too large to tell where in its period it lies
+            fits &= np.spacing(np.abs(u)) < SAME * self.period
         side = fits.argmax(axis=0)
         return fits.any(axis=0), side, turns[side, np.arange(len(u))]
 
@@ -93,7 +102,7 @@ class ClosedForm:
     def candidates(self, v: Array, low: float, high: float) -> Array:
         """Return all solutions in and around the range of y, one line for each branch."""
         lines = np.array([v], dtype=float)
-        inputs = self._inputs(np.linspace(low, high, POINTS))
+        inputs = self._inputs(evenly_spaced(low, high, POINTS))
         for step, u in zip(self.steps, inputs, strict=True):
             known = u[np.isfinite(u)]
             ends = (known.min(), known.max()) if len(known) else (0.0, 0.0)

@@ -13,6 +13,7 @@ from gsr.encoding.rows import Argument, factors
 from gsr.library import Library
 from gsr.prediction.chain import POINTS, Branch, Step, powers_of
 from gsr.prediction.inversion import Inversion, lone_logarithm
+from gsr.prediction.roots import evenly_spaced
 from gsr.transformation import apply_symbolic
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def _branches(inversion: Inversion) -> list[Branch]:
     """Return the branches of the inverse that the training range meets."""
     assert inversion.closed is not None
     known = inversion.branches
-    y = np.linspace(known.low, known.high, POINTS)
+    y = evenly_spaced(known.low, known.high, POINTS)
     if known.sides is not None:
         y = y[np.isin(inversion.closed.sides(y), known.sides)]
     return inversion.closed.branches(y)

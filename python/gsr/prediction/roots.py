@@ -126,12 +126,13 @@ class Scan:
     def __init__(self, function: Function, low: float, high: float) -> None:
         self.function, self.low, self.high = function, low, high
         self.width = high - low or max(abs(low), 1.0)
-        y = _grid(low, high, self.width)
-        for more in (self._domain_edges, self._turning_points, self._jumps, self._domain_edges):
-            y = np.union1d(y, more(y))
-        self.segments = self._cut(y)
-        starts, ends = (self.segments.y[i] for i in (self.segments.first, self.segments.last))
-        away = np.maximum(np.maximum(starts - high, low - ends), 0.0)
+        with np.errstate(over="ignore"):
+            y = _grid(low, high, self.width)
+            for more in (self._domain_edges, self._turning_points, self._jumps, self._domain_edges):
+                y = np.union1d(y, more(y))
+            self.segments = self._cut(y)
+            starts, ends = (self.segments.y[i] for i in (self.segments.first, self.segments.last))
+            away = np.maximum(np.maximum(starts - high, low - ends), 0.0)
         self.order = np.argsort(away, kind="stable")
         self.n_inside = int((away == 0).sum())
 
@@ -274,11 +275,18 @@ def _parts(numbers: Indices) -> list[Indices]:
     return [numbers[i : i + AT_ONCE] for i in range(0, len(numbers), AT_ONCE)]
 
 
+def evenly_spaced(low: float, high: float, n: int) -> Array:
+    """Return n points from low to high, also where high - low overflows."""
+    if np.isfinite(high - low):
+        return np.linspace(low, high, n)
+    return 2.0 * np.linspace(low / 2, high / 2, n)
+
+
 def _grid(low: float, high: float, width: float) -> Array:
     outside = (2.0 ** np.linspace(0, DOUBLINGS, DOUBLINGS * PER_DOUBLING + 1)[1:] - 1) * width
     # Poles and logarithms sit at zero more than anywhere else.
     near_zero = max(abs(low), abs(high)) * 10.0 ** -np.arange(1.0, DECADES_TO_ZERO)
-    inside = np.linspace(low, high, INSIDE)
+    inside = evenly_spaced(low, high, INSIDE)
     return np.unique(
         np.concatenate([low - outside, inside, high + outside, -near_zero, [0.0], near_zero])
     )

@@ -70,7 +70,8 @@ class Neighbours:
         size = np.abs(X).max(axis=0)
         size = np.where(size > 0, size, 1.0)
         spread = (X / size).std(axis=0)
-        return cls(np.where(spread > ROUNDING, spread * size, 1.0), X.copy(), y.copy())
+        scale = np.maximum(spread * size, np.finfo(float).tiny)
+        return cls(np.where(spread > ROUNDING, scale, 1.0), X.copy(), y.copy())
 
     def __call__(self, X: Array) -> Array:
         """Return the y of the training row nearest to each row of X."""

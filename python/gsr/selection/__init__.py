@@ -8,8 +8,11 @@ from gsr.selection.choice import (
     finish,
     front,
     pareto,
+    with_squared_error,
     without_copies,
+    without_failures,
 )
+from gsr.selection.orthogonal import with_errors_of_features
 
 __all__ = [
     "POLE_POLICIES",
@@ -19,5 +22,8 @@ __all__ = [
     "finish",
     "front",
     "pareto",
+    "with_errors_of_features",
+    "with_squared_error",
     "without_copies",
+    "without_failures",
 ]

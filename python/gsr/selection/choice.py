@@ -3,44 +3,67 @@
 from __future__ import annotations
 
 import math
+import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from gsr.encoding.rows import is_constant
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
+from gsr.library import Library
 from gsr.prediction.explicit import exponent
-from gsr.selection import target_scale
+from gsr.selection.bounds import excursion
 from gsr.selection.criteria import (
     BITS_OF_POLE,
-    BITS_PER_NODE,
     Criterion,
     description_length,
     ranking,
+    rough_length,
+    structure_bits,
 )
-from gsr.selection.fitted import FittedLaw, LawLike, Training, constants, weights
+from gsr.selection.fitted import (
+    FittedLaw,
+    LawLike,
+    Training,
+    constants,
+    weights,
+)
+from gsr.selection.leverage import lives_on_few_rows
+from gsr.selection.loss import Loss
+from gsr.selection.plainer import plainer
 from gsr.selection.poles import Poles, poles
-from gsr.selection.refine import refine
+from gsr.selection.refine import refine, with_loss
 from gsr.selection.refit import confirm, refit
 from gsr.selection.residuals import Level, leave_one_out, residual_level
-from gsr.selection.rounding import Rounded, rounded
+from gsr.selection.rounding import Rounded, rounded, simplest
 from gsr.selection.simplify import duplicates
+from gsr.selection.target_scale import rmse
 from gsr.selection.uncertainty import Uncertainty, uncertainty
 from gsr.transformation import Array
 
 #: Nodes of y = c.
 CONSTANT_LAW = 3
 
-#: Laws that are refined at most, and how far behind the best they may be, in bits.
-MOST_REFINED = 24
-LEAST_REFINED = 6
-REFINED_ROWS = 12_000
-HOPE_BITS = 25.0
-HOPE_BITS_PER_ROW = 0.5
+#: What a law that cannot be fitted or inverted may raise; it is left out, the others stay.
+FAILURES = (GSRError, ArithmeticError, ValueError, IndexError, np.linalg.LinAlgError)
+#: A law with more constants for each row than this goes through the rows, whatever they are.
+MOST_CONSTANTS = 0.5
+#: Predictions a little outside of the data may leave the range of y by so many of its ranges.
+MOST_EXCURSION = 10.0
+#: Laws whose constants are refined under another loss than squares, which takes longer.
+MOST_WITH_LOSS = 60
+#: Errors that differ by less are the same.
+AS_GOOD = 1e-6
+#: An error below this part of the spread of y may be rounding; the core's bits of an exact law.
+NEARLY_EXACT = 1e-9
+EXACT_BITS_PER_NODE, BITS_OF_DOUBLE, MOST_EXACT_BITS = 3.0, 52.0, 650.0
+EXACT_DIGITS = 1e-9
 
 PolePolicy = Literal["avoid", "forbid", "allow"]
 POLE_POLICIES = ("avoid", "forbid", "allow")
@@ -104,11 +127,61 @@ class FrontEntry:
             return residual_level(self.law, self.data)
 
     @cached_property
+    def structure(self) -> float:
+        """Bits of the law's expression without its constants."""
+        return structure_bits(self)
+
+    @cached_property
+    def length(self) -> float:
+        """Bits of law and data together, up to what is the same for all laws of these rows."""
+        try:
+            return description_length(self, 0 if self.data is None else len(self.data.y))
+        except FAILURES:
+            return math.inf
+
+    @property
+    def libraries(self) -> tuple[Library, Library]:
+        """Mapping tables of the features and of the target."""
+        known = self.equation if self.data is None else self.data
+        return known.library, known.target_library
+
+    @property
+    def n_features(self) -> int:
+        """Features of the table."""
+        return len(self.equation.feature_names) if self.data is None else self.data.X.shape[1]
+
+    @cached_property
     def poles(self) -> Poles:
         """Whether the law is defined and bounded in the box of the training data."""
         if self.data is None:
             return Poles("unknown", "there are no training data")
         return poles(self.law, self.data.library, self.data.target_library, self.data.X)
+
+    @cached_property
+    def excursion(self) -> float:
+        """How far predictions leave the range of y in a box a little larger than that of the data.
+
+        In units of that range; infinite where the law has a pole or is undefined.
+        """
+        if self.data is None:
+            return 0.0
+        data = self.data
+        return excursion(self.law, data.library, data.target_library, data.X, data.y)
+
+    @property
+    def is_tame(self) -> bool:
+        """Whether the law is defined between the training rows, and stays near their range."""
+        return self.poles.verdict != "unsafe" and self.excursion <= MOST_EXCURSION
+
+    @cached_property
+    def lives_on_few_rows(self) -> bool:
+        """Whether a term of the law matters in one or two rows only."""
+        return self.data is not None and not self.exact and lives_on_few_rows(*self._fitted())
+
+    @property
+    def leaves_branch_open(self) -> bool:
+        """Whether several y solve an inexact law, and the nearest training row has to decide."""
+        return not self.exact and self.equation.inversion.branches.neighbours is not None
 
     @cached_property
     def uncertainty(self) -> Uncertainty:
@@ -149,7 +222,7 @@ class FrontEntry:
     @property
     def transformed(self) -> bool:
         """Whether the target is transformed."""
-        library = (self.equation if self.data is None else self.data).target_library
+        library = self.libraries[1]
         return len(self.law.psi) != 1 or exponent(self.law.psi[0], library) != 1
 
     def _fitted(self) -> tuple[LawLike, Training]:
@@ -162,7 +235,7 @@ class FrontEntry:
         made: dict[str, Any] = {"equation": self.equation, "level": self.level, "poles": self.poles}
         if self.data is not None:
             made |= {"uncertainty": self.uncertainty, "rounded": self.rounded}
-            made |= {"left_out": self.left_out}
+            made |= {"left_out": self.left_out, "length": self.length}
             made |= {"rounded_equation": self.rounded_equation}
         law = FittedLaw.of(self.law)
         return {**self.__dict__, **made, "make": None, "data": None, "law": law, "accepts": None}
@@ -176,8 +249,10 @@ def front(
     equation: Callable[[Any], Equation],
     data: Training | None = None,
     everything: Training | None = None,
+    until: float | None = None,
+    admits: Callable[[LawLike], bool] = lambda _: True,
 ) -> list[FrontEntry]:
-    """Return the core's laws as front entries, simplest first.
+    """Return laws as front entries, simplest first, with converged constants.
 
     Parameters
     ----------
@@ -186,49 +261,129 @@ def front(
     equation : callable
         Makes the equation of a law.
     data : Training, optional
-        The rows of the search. Unless there is an exact law, constants are refined on them.
+        The rows of the search, to which all constants are refined.
     everything : Training, optional
         All rows, if the search has seen only some: exact laws must be exact there too.
+    until : float, optional
+        When to stop refining, on the clock of `time.perf_counter`; laws that come later keep the
+        constants that the search gave them.
+    admits : callable
+        Whether a law keeps to what is known, however it is written.
 
     Returns
     -------
     list of FrontEntry
+        A law that cannot be fitted is left out with a warning.
     """
     if data is None:
         return [_entry(law, equation, None) for law in laws]
     # Matrices are narrow: to start threads for them costs more than they save.
     with threadpool_limits(1):
-        checked = [_confirmed(law, everything) if everything and law.exact else law for law in laws]
-        if not any(law.exact for law in checked):
-            checked = _refined(checked, data)
-    return [_entry(law, equation, data) for law in checked]
+        found = _fitted(laws, data, everything, until, admits)
+        if data.noise.absolute:
+            data = replace(data, dispersion=dispersion(found, data))
+    entries = [_entry(law, equation, data) for law in found]
+    return sorted(entries, key=lambda entry: (entry.complexity, entry.rmse))
 
 
-def _refined(laws: Sequence[LawLike], data: Training) -> list[LawLike]:
-    """Refine the laws that could be the choice; it is slow work.
+def _fitted(
+    laws: Sequence[LawLike],
+    data: Training,
+    everything: Training | None,
+    until: float | None,
+    admits: Callable[[LawLike], bool],
+) -> list[LawLike]:
+    """Return the laws with converged constants, the most promising ones first."""
+    found: list[LawLike] = []
+    most = max(MOST_CONSTANTS * len(data.y), 2.0)
+    laws = [law for law in laws if law.exact or len(constants(law)) <= most]
+    laws = [law for law in laws if _says_something(law, data)]
+    if not data.loss.is_squared:  # errors of the search are those of squares
+        laws = [law if law.exact else with_loss(law, data) for law in laws]
+    for k, law in enumerate(sorted(laws, key=lambda law: rough_length(law, data))):
+        late = until is not None and time.perf_counter() > until and len(found) > 0
+        late = late or (k >= MOST_WITH_LOSS and not data.loss.is_squared)
+        try:
+            fitted = law if late else _converged(law, data, everything, admits)
+        except FAILURES as error:
+            warnings.warn(f"a law was left out: {error}", RuntimeWarning, stacklevel=2)
+            continue
+        if math.isfinite(fitted.rmse):
+            found.append(fitted)
+    return found
 
-    What is not refined is kept if it is a law for y itself, where the fit was on the scale of y
-    already; others are given up, since their errors may be flattered.
-    """
+
+def _says_something(law: LawLike, data: Training) -> bool:
+    """Tell whether a law uses features, or is the constant y = c: g(y) = c is the same."""
+    constant = all(is_constant(matrix, data.library) for matrix in law.phi)
+    return not constant or law.complexity <= CONSTANT_LAW
+
+
+def dispersion(laws: Sequence[LawLike], data: Training) -> float:
+    """Return the least reduced chi-square of laws under given standard deviations, at least 1."""
     n_rows = len(data.y)
-    lengths = [
-        n_rows * math.log2(max(law.rmse, 1e-300)) + BITS_PER_NODE * law.complexity for law in laws
-    ]
-    order = sorted(range(len(laws)), key=lambda i: lengths[i])
-    limit = lengths[order[0]] + HOPE_BITS + HOPE_BITS_PER_ROW * n_rows if order else 0.0
-    most = max(LEAST_REFINED, min(MOST_REFINED, REFINED_ROWS // n_rows))
-    hopeful = {i for i in order[:most] if lengths[i] <= limit}
-    plain = [_for_y_itself(law, data) for law in laws]
-    return [
-        refine(law, data) if i in hopeful else law
-        for i, law in enumerate(laws)
-        if i in hopeful or plain[i]
-    ]
+    least = math.inf
+    for law in laws:
+        freedom = n_rows - len(constants(law))
+        if freedom > 0:
+            least = min(least, n_rows * law.rmse**2 * data.noise.precision / freedom)
+    return max(least, 1.0) if math.isfinite(least) else 1.0
 
 
-def _for_y_itself(law: LawLike, data: Training) -> bool:
-    entry = target_scale.TargetScale(law, data).entry
-    return entry is not None and entry.name == "identity"
+def _converged(
+    law: LawLike,
+    data: Training,
+    everything: Training | None,
+    admits: Callable[[LawLike], bool],
+) -> LawLike:
+    """Return a law with all its constants refined, in plain words; exact if it is so then."""
+    if law.exact:
+        plain = plainer(FittedLaw.of(law), data)
+        if plain.complexity < law.complexity and admits(plain):
+            plain = confirm(plain, data)
+            law = plain if plain.exact else law
+        return _confirmed(law, everything) if everything is not None else law
+    refined = refine(law, data)
+    plain = plainer(refined, data)
+    if plain is not refined and admits(plain):
+        plain = refine(plain, data)
+        refined = plain if plain.rmse <= refined.rmse * (1.0 + AS_GOOD) else refined
+    if refined.rmse > NEARLY_EXACT * data.spread:
+        return refined
+    claimed = FittedLaw.of(refined, exact=True, bits=exact_bits(refined))
+    if claimed.bits >= MOST_EXACT_BITS:
+        return refined
+    exact = _confirmed(claimed, everything or data)
+    return exact if exact.exact else refined
+
+
+def exact_bits(law: LawLike) -> float:
+    """Return the description length of a law that turned out exact, as the core counts it."""
+    bits = EXACT_BITS_PER_NODE * law.complexity
+    for value in constants(law):
+        simple = simplest(float(value), EXACT_DIGITS * abs(float(value)))
+        bits += BITS_OF_DOUBLE if simple is None else simple.bits
+    return bits
+
+
+def without_failures(entries: Sequence[FrontEntry]) -> list[FrontEntry]:
+    """Return the entries whose equations can be made."""
+    made = []
+    for entry in entries:
+        try:
+            _ = entry.equation
+        except FAILURES as error:
+            warnings.warn(f"a law was left out: {error}", RuntimeWarning, stacklevel=3)
+            continue
+        made.append(entry)
+    return made
+
+
+def with_squared_error(entry: FrontEntry) -> FrontEntry:
+    """Return an entry whose error is the root mean square, whatever loss it was chosen by."""
+    if entry.data is None or entry.data.loss.is_squared or entry.exact:
+        return entry
+    return replace(entry, rmse=rmse(entry.law, replace(entry.data, loss=Loss())))
 
 
 def finish(
@@ -237,7 +392,8 @@ def finish(
     """Return an entry whose constants are fitted on all rows; an exact one is so already."""
     if entry.exact:
         return entry
-    law = refine(refit(entry.law, everything), everything)
+    start = refit(entry.law, everything) if everything.loss.is_squared else entry.law
+    law = refine(start, everything)
     # A law that has no solution on some row keeps the constants of the rows that it has seen.
     fitted = law if math.isfinite(law.rmse) else FittedLaw.of(entry.law, rmse=law.rmse)
     finished = _entry(fitted, equation, everything)
@@ -309,35 +465,44 @@ def best(
         return min(exact, key=lambda i: (entries[i].bits, entries[i].transformed))
     with threadpool_limits(1):
         ranked = ranking(entries, n_rows, criterion)
-        return ranked[0] if poles == "allow" else _without_poles(entries, ranked, n_rows, poles)
+        return ranked[0] if poles == "allow" else _safest(entries, ranked, poles)
 
 
-def _without_poles(
-    entries: Sequence[FrontEntry], ranked: Sequence[int], n_rows: int, policy: str
-) -> int:
+def _safest(entries: Sequence[FrontEntry], ranked: Sequence[int], policy: str) -> int:
+    """Return the best law that is tame, or a wild one that describes the data much better.
+
+    A term that lives on one or two rows is fitted to their noise: such a law is chosen only if
+    there is no other.
+    """
     if policy not in ("avoid", "forbid"):
         raise GSRError(f"poles must be 'avoid', 'forbid' or 'allow', got {policy!r}")
-    defined = (i for i in ranked if entries[i].poles.verdict != "unsafe")
-    chosen = next(defined, ranked[0])
-    if policy == "forbid" or chosen == ranked[0]:
+    lasting = [i for i in ranked if entries[i].length < math.inf] or list(ranked)
+    first = next((i for i in lasting if not entries[i].lives_on_few_rows), lasting[0])
+    tame = (i for i in lasting if entries[i].is_tame and not entries[i].lives_on_few_rows)
+    chosen = next(tame, first)
+    if policy == "forbid" or chosen == first:
         return chosen
-    lengths = [description_length(entries[i], n_rows) for i in (ranked[0], chosen)]
-    return ranked[0] if lengths[0] + BITS_OF_POLE < lengths[1] else chosen
+    return first if entries[first].length + BITS_OF_POLE < entries[chosen].length else chosen
 
 
 def pareto(entries: Sequence[FrontEntry], chosen: FrontEntry) -> tuple[list[FrontEntry], int]:
-    """Return the entries that no simpler one beats, with the chosen one, and where that is."""
+    """Return the entries that no other beats in both complexity and error, and the chosen one.
+
+    Laws that would beat the chosen one by a little, with a longer description, are left out.
+    """
+    others = [each for each in entries if each is not chosen and math.isfinite(each.rmse)]
     kept: list[FrontEntry] = []
-    others = [each for each in entries if each.law is not chosen.law and math.isfinite(each.rmse)]
-    for entry in sorted([*others, chosen], key=lambda each: (each.complexity, _error(each))):
-        if entry is chosen:
-            kept = [each for each in kept if each.complexity < entry.complexity]
+    for entry in sorted(others, key=lambda each: (each.complexity, _error(each))):
+        if (not kept or _error(entry) < _error(kept[-1])) and not _dominates(entry, chosen):
             kept.append(entry)
-        elif not kept or (
-            entry.complexity > kept[-1].complexity and _error(entry) < _error(kept[-1])
-        ):
-            kept.append(entry)
-    return kept, kept.index(chosen)
+    kept = [each for each in kept if not _dominates(chosen, each)]
+    table = sorted([*kept, chosen], key=lambda each: each.complexity)
+    return table, table.index(chosen)
+
+
+def _dominates(one: FrontEntry, other: FrontEntry) -> bool:
+    """Tell whether a law is no more complex than another, and has no larger error."""
+    return one.complexity <= other.complexity and _error(one) <= _error(other)
 
 
 def without_copies(entries: Sequence[FrontEntry], chosen: FrontEntry, X: Array) -> list[FrontEntry]:

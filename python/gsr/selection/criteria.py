@@ -4,35 +4,39 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
-from gsr.encoding.rows import ONE, Row, factors
+from gsr.encoding.rows import Row, factors
 from gsr.exceptions import GSRError, suggestion
 from gsr.selection import target_scale
+from gsr.selection.fitted import LawLike, Training, constants
+from gsr.selection.structure import law_structure_bits
 
 if TYPE_CHECKING:
     from gsr.library import Library
     from gsr.selection.choice import FrontEntry
 
-#: Bits of a node for one feature, and for each doubling of the features. The basis functions of c
-#: nodes are about 2^(1.4 c) for one feature and 2^(1.7 c) for two, which with the nodes of a term
-#: and the digits of its constant these bits cover: so many were candidates.
+#: Bits of a node, where a law is compared roughly.
 BITS_PER_NODE = 1.25
-BITS_PER_DOUBLING = 0.35
-#: Bits to say which transformation of y is meant, besides its node.
-BITS_OF_TARGET = 1.5
 #: Bits that a law with a pole must save to be taken all the same.
 BITS_OF_POLE = 16.0
-#: Nodes of a coefficient and its product.
-UNIT_NODES = 2
-#: Bits of the constant 1.
-SHORTEST_CONSTANT = 2.0
 #: Bits by which a law must beat the constant: data without a law must not get one.
-BITS_OF_LAW = 5.0
+BITS_OF_LAW = 16.0
 #: Laws whose description differs by less are equally good.
 EQUAL_BITS = 1.0
-CRITERIA = ("mdl", "bic", "aicc", "held_out", "rmse", "simplest within x")
+#: So many laws, and those not so many bits behind the best by a rough count, are looked at closely.
+CLOSELY = 60
+MOST_BEHIND = 30.0
+#: Nodes that a transformed y counts beyond its own among equally good laws.
+NODES_OF_TARGET = 4
+#: Hundreds of frequencies are tried, and among them is one that follows any noise.
+BITS_OF_FREQUENCY = 5.0
+WAVES = ("sin", "cos", "tan")
+#: A constant may be rounded to sqrt(12) of its standard errors before the data notice
+#: (Bartlett, Desmond and Ferreira 2023): so much less than its digits it takes.
+BITS_OF_PRECISION = 0.5 * math.log2(12.0)
+CRITERIA = ("mdl", "bic", "aicc", "elbow", "held_out", "rmse", "simplest within x")
 Criterion = str | Callable[["FrontEntry"], float]
 
 
@@ -41,31 +45,21 @@ _WITHIN = re.compile(r"simplest within ([0-9.eE+-]+)( ?%)?")
 
 def check(criterion: Criterion) -> None:
     """Raise unless the criterion is known."""
-    if callable(criterion) or criterion in CRITERIA[:-1] or _WITHIN.fullmatch(str(criterion)):
+    if callable(criterion) or is_known(criterion):
         return
     hint = suggestion(criterion, CRITERIA)
     raise GSRError(f"criterion must be one of {CRITERIA} or a callable, got {criterion!r}{hint}")
 
 
-#: Bits that a function takes beyond those of its node: what seldom comes up in laws costs more.
-RARE = {"tan": 4.0, "tanh": 4.0, "sin": 0.5, "cos": 0.5, "exp": 0.5, "exp_neg": 0.5, "ln": 0.5}
-#: Powers are what arguments are made of; a function inside a function is rare, as are 1/cos(x) and
-#: sin(1 + x).
-PLAIN = ("one", "identity", "inverse", "square", "cube", "sqrt")
-WAVES = ("sin", "cos", "tan")
-#: Hundreds of frequencies are tried, and among them is one that follows any noise.
-BITS_OF_FREQUENCY = 7.0
-BITS_OF_NESTING = 4.0
-BITS_OF_RECIPROCAL = 1.5
-BITS_OF_SHIFT = 2.0
-RARE_FOR_TARGETS = {"tan": 4.0, "tanh": 4.0, "sin": 4.0, "cos": 4.0, "cube": 1.0}
+def is_known(name: str) -> bool:
+    """Tell whether this is the name of a criterion."""
+    return name in CRITERIA[:-1] or _WITHIN.fullmatch(str(name)) is not None
 
 
 def ranking(entries: Sequence[FrontEntry], n_rows: int, criterion: Criterion = "mdl") -> list[int]:
     """Return the indices of the entries by a criterion, best first.
 
-    Of laws that are equally good one for y itself comes before one for a transformed y, then the
-    simpler.
+    Of laws that are equally good the simpler comes first, a transformed y being a little less so.
     """
     if criterion == "mdl":
         values = _lengths(entries, n_rows)
@@ -75,29 +69,35 @@ def ranking(entries: Sequence[FrontEntry], n_rows: int, criterion: Criterion = "
     slack = EQUAL_BITS if criterion == "mdl" else 1e-9 * abs(least)
     equal = [value <= least + slack for value in values]
 
-    def key(i: int) -> tuple[float, bool, int]:
+    def key(i: int) -> tuple[float, int]:
         entry = entries[i]
-        return (least if equal[i] else values[i], entry.transformed, entry.complexity)
+        nodes = entry.complexity + NODES_OF_TARGET * entry.transformed
+        return (least if equal[i] else values[i], nodes)
 
     return sorted(range(len(entries)), key=key)
 
 
 def _lengths(entries: Sequence[FrontEntry], n_rows: int) -> list[float]:
-    """Return the description lengths; for laws far behind the best a lower bound will do."""
-    lengths = [_least_length(entry, n_rows) for entry in entries]
+    """Return the description lengths; for laws far behind the best a rough count will do."""
+    if all("length" in vars(entry) for entry in entries):
+        return [entry.length for entry in entries]
+    rough = [_rough_length(entry, n_rows) for entry in entries]
+    order = sorted(range(len(entries)), key=lambda i: rough[i])
+    lengths = [length + MOST_BEHIND for length in rough]
     least = math.inf
-    for i in sorted(range(len(entries)), key=lambda i: lengths[i]):
-        if lengths[i] > least + BITS_OF_POLE + EQUAL_BITS:
+    for i in order[:CLOSELY]:
+        if rough[i] > rough[order[0]] + MOST_BEHIND:
             break
-        lengths[i] = description_length(entries[i], n_rows)
-        least = min(least, lengths[i])
+        lengths[i] = data_bits(entries[i], entries[i].rmse, 0, n_rows) + entries[i].structure
+        if lengths[i] <= least + BITS_OF_POLE + EQUAL_BITS:
+            lengths[i] = entries[i].length
+            least = min(least, lengths[i])
     return lengths
 
 
-def _least_length(entry: FrontEntry, n_rows: int) -> float:
-    data = n_rows * math.log2(max(entry.rmse, 1e-300))
-    shortest = SHORTEST_CONSTANT - UNIT_NODES * BITS_PER_NODE
-    return data + structure_bits(entry) + shortest * entry.n_constants
+def _rough_length(entry: FrontEntry, n_rows: int) -> float:
+    price = BITS_PER_NODE * entry.complexity + rough_digits(n_rows) * entry.n_constants
+    return data_bits(entry, entry.rmse, entry.n_constants, n_rows) + price
 
 
 def _value(entries: Sequence[FrontEntry], i: int, n_rows: int, criterion: Criterion) -> float:
@@ -110,12 +110,34 @@ def _value(entries: Sequence[FrontEntry], i: int, n_rows: int, criterion: Criter
         return entry.left_out
     if criterion in ("bic", "aicc"):
         return _information(entry, n_rows, criterion)
+    if criterion == "elbow":
+        return -_elbow(entries, i)
     check(criterion)
     found = _WITHIN.fullmatch(criterion)
     assert found is not None
     share = float(found[1]) / (100.0 if found[2] else 1.0)
     enough = (1.0 + share) * min(other.rmse for other in entries)
     return float(entry.complexity) if entry.rmse <= enough else math.inf
+
+
+def criterion_value(
+    entries: Sequence[FrontEntry], i: int, n_rows: int, criterion: Criterion
+) -> float:
+    """Return what a criterion other than ``"mdl"`` gives the i-th law."""
+    return _value(entries, i, n_rows, criterion)
+
+
+def _elbow(entries: Sequence[FrontEntry], i: int) -> float:
+    """Return how far a law lies below the line from the simplest to the best, in ln(error)."""
+    finite = [entry for entry in entries if math.isfinite(entry.rmse)]
+    first = min(finite, key=lambda entry: (entry.complexity, entry.rmse))
+    last = min(finite, key=lambda entry: (entry.rmse, entry.complexity))
+    here, logs = entries[i], [math.log(max(e.rmse, 1e-300)) for e in (first, last)]
+    if not math.isfinite(here.rmse) or last.complexity == first.complexity:
+        return -math.inf if here is not last else 0.0
+    share = (here.complexity - first.complexity) / (last.complexity - first.complexity)
+    line = logs[0] + share * (logs[1] - logs[0])
+    return line - math.log(max(here.rmse, 1e-300))
 
 
 def _information(entry: FrontEntry, n_rows: int, criterion: str) -> float:
@@ -133,64 +155,81 @@ def _information(entry: FrontEntry, n_rows: int, criterion: str) -> float:
 def description_length(entry: FrontEntry, n_rows: int) -> float:
     """Return the bits of law and data together, up to what is the same for all laws.
 
-    Structure takes some bits for each node. A constant takes those of a simple number if the data
-    agree with one (`gsr.selection.rounding`), else those of the digits that the data determine. The
-    residuals take N/2 log2 of their variance, which is corrected for the constants that are
-    fitted.
+    Structure is priced by how science writes (`gsr.selection.structure`). A constant takes the bits
+    of a simple number if the data agree with one (`gsr.selection.rounding`), else those of the
+    digits that the data determine, by their Fisher information. The residuals take what their
+    likelihood says under the variance function of the noise.
     """
-    structure = structure_bits(entry)
     if entry.data is None:
-        fitted, error = entry.n_constants, entry.rmse
+        fitted, error, structure = entry.n_constants, entry.rmse, entry.structure
         digits = 0.5 * math.log2(n_rows) * entry.n_constants
     else:
         shown = entry.rounded
         fitted, error = sum(text is None for text in shown.texts), shown.law.rmse
-        digits = shown.bits
-        # A coefficient of 1 is not written.
-        of_terms = shown.texts[: len(entry.law.phi)]
-        structure -= UNIT_NODES * BITS_PER_NODE * sum(text in ("1", "-1") for text in of_terms)
-    left = n_rows - fitted
-    if left <= 0 or n_rows <= entry.n_constants or not math.isfinite(error):
+        digits = shown.bits - BITS_OF_PRECISION * fitted
+        units = {j for j, text in enumerate(shown.texts[: len(entry.law.phi)]) if is_unit(text)}
+        structure = structure_bits(entry, units) if units else entry.structure
+    if n_rows <= entry.n_constants or not math.isfinite(error):
         return math.inf
-    deviation = max(error, 1e-300) * math.sqrt(n_rows / left)
-    return n_rows * math.log2(deviation) + structure + digits
+    return data_bits(entry, error, fitted, n_rows) + structure + max(digits, float(fitted))
 
 
-def structure_bits(entry: FrontEntry) -> float:
+def is_unit(text: str | None) -> bool:
+    """Tell whether a constant is 1 or -1, which is not written."""
+    return text in ("1", "-1")
+
+
+def data_bits(entry: FrontEntry, error: float, fitted: int, n_rows: int) -> float:
+    """Return the bits of the residuals, up to what is the same for all laws of the same rows.
+
+    With unknown noise they are N/2 log2 of its variance, corrected for the constants that are
+    fitted; with known standard deviations half of chi-square.
+    """
+    if entry.data is not None and entry.data.dispersion is not None:
+        chi_square = n_rows * error**2 * entry.data.noise.precision
+        return 0.5 * chi_square / entry.data.dispersion / math.log(2.0)
+    left = n_rows - fitted
+    if left <= 0:
+        return math.inf
+    return n_rows * math.log2(max(error, 1e-300) * math.sqrt(n_rows / left))
+
+
+def structure_bits(entry: FrontEntry, unit_terms: Collection[int] = ()) -> float:
     """Return the bits of a law's expression without its constants, and of what it leaves open."""
-    features = 1 if entry.data is None else entry.data.X.shape[1]
-    per_node = BITS_PER_NODE + BITS_PER_DOUBLING * math.log2(features)
-    bits = per_node * entry.complexity + BITS_OF_TARGET * entry.transformed + _rarity(entry)
+    law, n_features = entry.law, entry.n_features
+    library, target_library = entry.libraries
+    bits = law_structure_bits(law.psi, law.phi, library, target_library, n_features, unit_terms)
+    waves = sum(_waves(row, library) for matrix in law.phi for row in factors(matrix, library))
+    bits += BITS_OF_FREQUENCY * waves
     return bits + BITS_OF_LAW * entry.uses_features + _branch_bits(entry)
 
 
-def _rarity(entry: FrontEntry) -> float:
-    """Return what functions that laws seldom have take beyond their node."""
-    if entry.data is None:
-        return 0.0
-    sides = (
-        (entry.law.phi, entry.data.library, RARE),
-        (entry.law.psi, entry.data.target_library, RARE_FOR_TARGETS),
-    )
-    return sum(
-        _rare_bits(row, library, rare, inside=False)
-        for matrices, library, rare in sides
-        for matrix in matrices
-        for row in factors(matrix, library)
-    )
+def _waves(row: Row, library: Library) -> int:
+    """Count oscillations whose frequency is fitted."""
+    parts = row.argument.parts
+    here = library.names[row.code] in WAVES and any(isinstance(part.times, float) for part in parts)
+    inner = (part.base for part in parts if isinstance(part.base, Row))
+    return int(here) + sum(_waves(each, library) for each in inner)
 
 
-def _rare_bits(row: Row, library: Library, rare: Mapping[str, float], inside: bool) -> float:
-    name = library.names[row.code]
-    plain = name in PLAIN
-    bits = rare.get(name, 0.0)
-    if not plain:
-        bits += BITS_OF_NESTING * inside + BITS_OF_RECIPROCAL * row.reciprocal
-        waves = name in WAVES and any(isinstance(part.times, float) for part in row.argument.parts)
-        bits += BITS_OF_FREQUENCY * waves
-        bits += BITS_OF_SHIFT * any(part.base == ONE for part in row.argument.parts)
-    inner = (part.base for part in row.argument.parts if isinstance(part.base, Row))
-    return bits + sum(_rare_bits(each, library, rare, inside or not plain) for each in inner)
+def rough_price(law: LawLike, data: Training) -> float:
+    """Return about as many bits as structure and constants of a law take."""
+    digits = rough_digits(len(data.y))
+    return BITS_PER_NODE * law.complexity + digits * len(constants(law))
+
+
+def rough_digits(n_rows: int) -> float:
+    """Return about as many bits as a constant takes that so many rows determine."""
+    return 0.5 * math.log2(n_rows) + 1.0
+
+
+def rough_length(law: LawLike, data: Training) -> float:
+    """Return about as many bits as law and data take together; infinite without a fit."""
+    n, k = len(data.y), len(constants(law))
+    if not math.isfinite(law.rmse) or n <= k + 1:
+        return math.inf
+    deviation = max(law.rmse, 1e-300) * math.sqrt(n / (n - k))
+    return n * math.log2(deviation) + rough_price(law, data)
 
 
 def _branch_bits(entry: FrontEntry) -> float:
@@ -198,7 +237,7 @@ def _branch_bits(entry: FrontEntry) -> float:
 
     That is one bit for each row, or the greater residuals if one side is meant for all.
     """
-    if entry.data is None or not entry.transformed:
+    if entry.data is None or not entry.transformed or _on_one_branch(entry):
         return 0.0
     if entry.equation.inversion.branches.neighbours is None:
         return 0.0
@@ -207,3 +246,15 @@ def _branch_bits(entry: FrontEntry) -> float:
     if not 0.0 < nearest <= confined < math.inf:
         return float(n_rows)
     return min(float(n_rows), 0.5 * n_rows * math.log2(confined / nearest))
+
+
+def _on_one_branch(entry: FrontEntry) -> bool:
+    """Tell whether g does not repeat, and all measured y lie on one side of its mirror."""
+    assert entry.data is not None
+    known = target_scale.TargetScale(entry.law, entry.data).entry
+    if known is None or known.period or not known.has_inverse:
+        return False
+    if math.isnan(known.mirror):
+        return True
+    above = entry.data.y > known.mirror / 2.0
+    return bool(above.all() or not above.any())

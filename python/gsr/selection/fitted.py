@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from gsr.encoding import evaluate
+from gsr import _core
+from gsr.encoding import evaluate, law_complexity
 from gsr.encoding.rows import WEIGHTED
 from gsr.library import Library
+from gsr.selection.loss import Loss
+from gsr.selection.noise import Noise
 from gsr.transformation import Array
 
 #: Rows of data in memory at a time.
 BLOCK = 16384
+#: The compiled fitter copies the rows and holds a Jacobian; longer tables are fitted in blocks.
+FITTER_ROWS = 100_000
 STEP = float(np.cbrt(np.finfo(float).eps))
 
 AnyMatrix = Sequence[Sequence[Any]]
@@ -102,6 +107,14 @@ class Training:
         Target.
     weights : array of shape (N,), optional
         Weights of the rows, with a mean of 1.
+    noise : Noise
+        Where the weights come from: the variance function of y.
+    dispersion : float, optional
+        If standard deviations are given: how much larger than theirs the variance is, at least 1.
+    x_sigma : array of shape (N, d), optional
+        Standard deviations of the features, 0 where they are exact.
+    loss : Loss
+        What fits minimise; errors of laws are those of this loss.
     """
 
     library: Library
@@ -109,6 +122,21 @@ class Training:
     X: Array
     y: Array
     weights: Array | None = None
+    noise: Noise = field(default_factory=Noise)
+    dispersion: float | None = None
+    x_sigma: Array | None = None
+    loss: Loss = field(default_factory=Loss)
+
+    def with_noise(self, noise: Noise, values: Array) -> Training:
+        """Return the rows weighted for noise around a law whose values there are given."""
+        weights, known = noise.weights(values)
+        even = noise.kind == "constant" or np.ptp(weights) == 0.0
+        return replace(self, weights=None if even else weights, noise=known)
+
+    def reweighted(self, weights: Array) -> Training:
+        """Return the rows for least squares, with their weights multiplied by others."""
+        found = weights if self.weights is None else weights * self.weights
+        return replace(self, weights=found / found.mean(), loss=Loss())
 
     def blocks(self, size: int = BLOCK) -> Iterator[tuple[Array, Array, Weigh]]:
         """Yield the rows as (X, y, weigh), some at a time.
@@ -120,6 +148,18 @@ class Training:
             part = slice(start, start + size)
             weigh = _alike if self.weights is None else partial(_weigh, np.sqrt(self.weights[part]))
             yield self.X[part], self.y[part], weigh
+
+    @cached_property
+    def fitter(self) -> Any:
+        """The compiled fitter of laws to these rows; None if there are too many."""
+        if len(self.y) > FITTER_ROWS:
+            return None
+        return _core.LawFitter(
+            self.X, self.y, self.library.table, self.target_library.table, self.weights
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != "fitter"}
 
     @property
     def spread(self) -> float:
@@ -228,6 +268,37 @@ def _side(law: FittedLaw, data: Training, place: Weight, X: Array, y: Array) -> 
             values = -evaluate([matrix], data.target_library, y[:, None])[:, 0]
             values *= law.beta[place.term]
     return values
+
+
+def structure(law: LawLike) -> tuple[Any, ...]:
+    """Return the terms of a law without its constants, to tell laws of one structure by."""
+    return (_shapes(law.psi), frozenset(_shapes([matrix]) for matrix in law.phi))
+
+
+def _shapes(matrices: Sequence[AnyMatrix]) -> tuple[Any, ...]:
+    return tuple(
+        tuple(tuple(_shape(entry) for entry in row) for row in matrix) for matrix in matrices
+    )
+
+
+def _shape(entry: float) -> Any:
+    return int(entry) if float(entry).is_integer() else "c"
+
+
+def without_repeats(laws: Sequence[LawLike]) -> list[LawLike]:
+    """Return of the laws of each structure the one with the least error."""
+    best: dict[tuple[Any, ...], LawLike] = {}
+    for law in laws:
+        known = best.setdefault(structure(law), law)
+        if (law.exact, -law.rmse) > (known.exact, -known.rmse):
+            best[structure(law)] = law
+    return list(best.values())
+
+
+def recounted(law: FittedLaw, data: Training) -> FittedLaw:
+    """Return a law whose terms were changed with its nodes counted anew."""
+    tables = (data.library, data.target_library)
+    return replace(law, complexity=law_complexity(law.psi, law.phi, *tables, data.X.shape[1]))
 
 
 def triangle(blocks: Iterator[Array]) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,12 +11,18 @@ from gsr.exceptions import GSRError
 from gsr.selection.choice import FrontEntry
 from gsr.selection.fitted import Training, weight_slopes
 from gsr.selection.target_scale import TargetScale
+from gsr.selection.uncertainty import Uncertainty
 from gsr.transformation import Array
 
 KINDS = ("prediction", "mean")
 
 
-def prediction_std(entry: FrontEntry, X: npt.ArrayLike, kind: str = "prediction") -> Array:
+def prediction_std(
+    entry: FrontEntry,
+    X: npt.ArrayLike,
+    kind: str = "prediction",
+    sigma: Array | None = None,
+) -> Array:
     """Return standard deviations of a law's predictions, on the scale of y.
 
     Parameters
@@ -25,6 +33,9 @@ def prediction_std(entry: FrontEntry, X: npt.ArrayLike, kind: str = "prediction"
         Features.
     kind : {"prediction", "mean"}
         Of a new measurement of y, noise and all, or of the law's own y.
+    sigma : array of shape (n,), optional
+        Standard deviations of the new measurements, of a law that was fitted with such. Without,
+        they are interpolated from those of training rows with a similar y.
 
     Returns
     -------
@@ -32,17 +43,21 @@ def prediction_std(entry: FrontEntry, X: npt.ArrayLike, kind: str = "prediction"
         NaN where the law has no solution, infinite where the data leave y open. To first order in
         the errors of the constants; that the law was searched for is not in it.
     """
-    return _std(entry, np.asarray(X, dtype=float), entry.equation.predict(X), kind)
+    return _std(entry, np.asarray(X, dtype=float), entry.equation.predict(X), kind, sigma)
 
 
 def prediction_interval(
-    entry: FrontEntry, X: npt.ArrayLike, level: float = 0.95, kind: str = "prediction"
+    entry: FrontEntry,
+    X: npt.ArrayLike,
+    level: float = 0.95,
+    kind: str = "prediction",
+    sigma: Array | None = None,
 ) -> Array:
     """Return intervals of Student's t around a law's predictions.
 
     Parameters
     ----------
-    entry, X, kind
+    entry, X, kind, sigma
         As for `prediction_std`.
     level : float
         Probability, between 0 and 1, that an interval holds a new measurement (or the true law's
@@ -56,22 +71,53 @@ def prediction_interval(
     if not 0.0 < level < 1.0:
         raise GSRError(f"level must be between 0 and 1, got {level!r}")
     solution = entry.equation.predict(X)
-    std = _std(entry, np.asarray(X, dtype=float), solution, kind)
-    half = entry.uncertainty._quantile(level) * std
+    std = _std(entry, np.asarray(X, dtype=float), solution, kind, sigma)
+    half = entry.uncertainty.quantile(level) * std
     return np.column_stack([solution - half, solution + half])
 
 
-def _std(entry: FrontEntry, X: Array, solution: Array, kind: str) -> Array:
+def _std(
+    entry: FrontEntry, X: Array, solution: Array, kind: str, sigma: Array | None = None
+) -> Array:
+    return deviations(
+        entry.uncertainty, lambda rows, y: _slopes(entry, rows, y), X, solution, kind, sigma
+    )
+
+
+def deviations(
+    known: Uncertainty,
+    slopes: Callable[[Array, Array], Array],
+    X: Array,
+    solution: Array,
+    kind: str,
+    sigma: Array | None = None,
+) -> Array:
+    """Return standard deviations of predictions, to first order in the errors of constants.
+
+    Parameters
+    ----------
+    known : Uncertainty
+        Of the constants.
+    slopes : callable
+        Gives dy/dc for rows of X and the predictions there, one column for each constant.
+    X : array of shape (n, d)
+        Features.
+    solution : array of shape (n,)
+        Predictions; NaN where there are none.
+    kind, sigma
+        As for `prediction_std`.
+    """
     if kind not in KINDS:
         raise GSRError(f"kind must be 'prediction' or 'mean', got {kind!r}")
-    known = entry.uncertainty
+    if sigma is not None and known.noise.kind != "given":
+        raise GSRError("sigma is for laws that were fitted with sigma; this one was not")
     solved = np.isfinite(solution)
     variance = np.full(len(solution), np.nan)
     if solved.any():
-        slopes = _slopes(entry, X[solved], solution[solved])
-        variance[solved] = _variance(slopes, known.covariance)
-    noise = known.sigma**2 if kind == "prediction" else 0.0
-    return np.sqrt(variance + noise)
+        variance[solved] = _variance(slopes(X[solved], solution[solved]), known.covariance)
+    if kind == "prediction":
+        variance += known.noise.deviation(solution, known.sigma, sigma) ** 2
+    return np.asarray(np.sqrt(variance))
 
 
 def _slopes(entry: FrontEntry, X: Array, solution: Array) -> Array:

@@ -1,14 +1,15 @@
 """Constants of a law refined on the scale of y.
 
 A fit in the space of g(y) is biased by noise in y. Here the squared error of y = g^-1(f(x)) itself
-is minimised, by Gauss-Newton steps with Levenberg's damping.
+is minimised, by Gauss-Newton steps with Levenberg's damping. The core does this for one psi with a
+closed inverse; other left sides, and tables too long for it, are fitted here, in blocks of rows.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +23,13 @@ from gsr.selection.fitted import (
     weights,
     with_constants,
 )
-from gsr.selection.target_scale import TargetScale
+from gsr.selection.loss import Loss, minimised
+from gsr.selection.target_scale import TargetScale, residuals
 from gsr.transformation import Array
 
-STEPS = 25
+STEPS = 50
 #: Stop when a step would gain less than this part of the squared error.
-GAIN = 1e-7
+GAIN = 1e-9
 DAMPING = 1e-3
 MOST_DAMPING = 1e8
 
@@ -80,6 +82,10 @@ class Linearised:
 
 def linearise(law: LawLike, data: Training) -> Linearised:
     """Return the law around its constants; rows without a solution are left out."""
+    if data.fitter is not None:
+        r = data.fitter.linearise(law.psi, law.phi, law.alpha)
+        if r is not None:
+            return Linearised(np.where(np.isfinite(r), r, 0.0), len(data.y))
     scale = TargetScale(law, data)
     n_rows = 0
 
@@ -90,8 +96,9 @@ def linearise(law: LawLike, data: Training) -> Linearised:
             solved = np.isfinite(solution)
             n_rows += int(solved.sum())
             rows = np.zeros((len(y), len(constants(law)) + 1))
-            rows[solved, :-1] = scale.jacobian(X[solved], solution[solved])
-            rows[solved, -1] = (y - solution)[solved]
+            if solved.any():
+                rows[solved, :-1] = scale.jacobian(X[solved], solution[solved])
+                rows[solved, -1] = (y - solution)[solved]
             yield weigh(rows)
 
     r = triangle(blocks())
@@ -132,6 +139,12 @@ def refine(law: LawLike, data: Training, free: Mask | None = None) -> FittedLaw:
     best = FittedLaw.of(law)
     values = constants(law)
     free = np.ones(len(values), bool) if free is None else np.asarray(free, dtype=bool)
+    if not data.loss.is_squared:
+        return _with_least_loss(best, data, free)
+    if data.fitter is not None:
+        found = data.fitter.refine(law.psi, law.phi, law.alpha, STEPS, free.tolist())
+        if found is not None and math.isfinite(found[1]):
+            return FittedLaw.of(with_constants(best, np.array(found[0])), rmse=found[1])
     around = linearise(best, data)
     error = squared_error(best, data, around.n_rows)
     damping = 0.0 if _is_linear(best, data) else DAMPING
@@ -148,6 +161,26 @@ def refine(law: LawLike, data: Training, free: Mask | None = None) -> FittedLaw:
         around = linearise(best, data)
     complete = around.n_rows == len(data.y)
     return FittedLaw.of(best, rmse=math.sqrt(error / len(data.y)) if complete else math.inf)
+
+
+def with_loss(law: LawLike, data: Training) -> FittedLaw:
+    """Return a law of a search, as it is, with the error that the loss of the rows gives it."""
+    return FittedLaw.of(law, rmse=data.loss.error(residuals(law, data)))
+
+
+def _with_least_loss(law: FittedLaw, data: Training, free: Mask) -> FittedLaw:
+    """Minimise another loss than squares."""
+    left = residuals(law, data)
+    if not np.isfinite(left).all():
+        law = refine(law, replace(data, loss=Loss()), free)
+        left = residuals(law, data)
+
+    def refit(start: FittedLaw, weights: Array) -> tuple[FittedLaw, Array]:
+        moved = refine(start, data.reweighted(weights), free)
+        return moved, residuals(moved, data)
+
+    best, error = minimised(data.loss, law, left, refit)
+    return FittedLaw.of(best, rmse=error)
 
 
 def _is_linear(law: LawLike, data: Training) -> bool:

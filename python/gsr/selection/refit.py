@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from gsr.selection.exactness import exact_in_every_row
 from gsr.selection.fitted import (
     FittedLaw,
     LawLike,
@@ -55,17 +56,28 @@ def refit(law: LawLike, data: Training) -> FittedLaw:
     fitted = FittedLaw.of(law, alpha=alpha / beta[0], beta=beta / beta[0])
     if _transformed(fitted, r) < NEAR_ROUNDING:
         fitted = _corrected(fitted, data, r)
-    candidates = [fitted, FittedLaw.of(law)]
-    best = min(candidates, key=lambda candidate: _residual(candidate, data))
-    return confirm(FittedLaw.of(best, transformed_error=_transformed(best, r)), data)
+    candidates = sorted([fitted, FittedLaw.of(law)], key=lambda found: _residual(found, data))
+    candidates = [FittedLaw.of(c, transformed_error=_transformed(c, r)) for c in candidates]
+    # Where y spans many orders of magnitude the less residual as a whole may be the worse one in
+    # most rows.
+    confirmed = (confirm(candidate, data) for candidate in candidates if law.exact)
+    exact = next((found for found in confirmed if found.exact), None)
+    return exact or confirm(FittedLaw.of(candidates[0], exact=False), data)
 
 
 def confirm(law: FittedLaw, data: Training) -> FittedLaw:
-    """Return the law with its error on the scale of y, exact only if it is so on these rows."""
+    """Return the law with its error on the scale of y, exact only if it is so on these rows.
+
+    Every row must be at rounding level by itself (`gsr.selection.exactness`); coefficients may be
+    corrected for that.
+    """
     error = rmse(law, data)
     exact = law.exact and error < EXACT_ON_TARGET * data.spread
-    exact = exact and rounding_ratio(law, data) <= ROUNDINGS
-    return FittedLaw.of(law, rmse=error, exact=exact)
+    if exact and rounding_ratio(law, data) <= ROUNDINGS:
+        found = exact_in_every_row(law, data)
+        if found is not None:
+            return FittedLaw.of(found, rmse=error if found is law else rmse(found, data))
+    return FittedLaw.of(law, rmse=error, exact=False)
 
 
 def rounding_ratio(law: LawLike, data: Training) -> float:

@@ -1,38 +1,43 @@
 """Whether a law's residuals are noise, or have structure that the law leaves out.
 
 Noise is independent of where it was measured. So residuals of rows that are neighbours, in order of
-the prediction, of a feature, or in the space of all features, must not resemble each other, and a
-quadratic function of the features must not explain them.
+the prediction, of a feature, or in the space of all features, must not resemble each other; slow
+waves and quadratic functions must not explain them; and boosted trees must not predict those of
+rows that they have not seen.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
+from gsr.selection import structure_tests as tests
 from gsr.selection import target_scale
 from gsr.selection.fitted import LawLike, Training, constants
-from gsr.selection.refine import linearise
+from gsr.selection.leverage import leave_one_out
+from gsr.selection.structure_tests import Indices, Scores
 from gsr.transformation import Array
+
+__all__ = ["Level", "leave_one_out", "residual_level", "structure_probability"]
 
 Level = Literal["rounding", "noise", "above", "unknown"]
 
 #: Probability of calling noise structure.
-FALSE_ALARM = 0.001
+FALSE_ALARM = 0.004
 #: Rows beyond the constants that the tests need.
 LEAST_ROWS = 8
+#: A law that has all but this part of a constant has one.
+NEGLIGIBLE = 1e-9
 #: Rows that the tests look at.
-MOST_ROWS = 4000
-#: The quadratic function may have one coefficient for so many rows.
-ROWS_PER_COLUMN = 4
+MOST_ROWS = 50_000
+#: Probability below which the size of the noise is taken to vary.
+VARYING_SIZE = 0.003
+#: Noise smaller than this part of the largest is 0.
 ROUNDING = 1e-12
-
-Indices = npt.NDArray[np.intp]
 
 
 def residual_level(law: LawLike, data: Training) -> Level:
@@ -40,38 +45,32 @@ def residual_level(law: LawLike, data: Training) -> Level:
     if law.exact:
         return "rounding"
     scale = target_scale.TargetScale(law, data)
-    prediction, residuals = (np.concatenate(parts) for parts in zip(*_solved(scale), strict=True))
+    parts = [np.concatenate(part) for part in zip(*_solved(scale), strict=True)]
+    prediction, residuals, jacobian = parts
     if not np.isfinite(prediction).all():
         return "above"
     n_constants = len(constants(law))
     if len(prediction) - n_constants < LEAST_ROWS:
         return "unknown"
-    chance = structure_probability(residuals, prediction, data.X, n_constants)
+    residuals = data.loss.clipped(residuals)
+    chance = structure_probability(residuals, prediction, data.X, n_constants, jacobian)
     return "noise" if chance > FALSE_ALARM else "above"
 
 
-def _solved(scale: target_scale.TargetScale) -> Iterator[tuple[Array, Array]]:
-    """Yield predictions, and residuals of one variance, in blocks."""
+def _solved(scale: target_scale.TargetScale) -> Iterator[tuple[Array, Array, Array]]:
+    """Yield predictions, and residuals of one variance with their Jacobian, in blocks."""
     for X, y, weigh in scale.data.blocks():
         solution = scale.solve(X, y)
-        yield solution, weigh(y - solution)
+        yield solution, weigh(y - solution), weigh(scale.jacobian(X, solution))
 
 
-def leave_one_out(law: LawLike, data: Training) -> float:
-    """Return the error on rows left out one at a time, to first order (PRESS)."""
-    around = linearise(law, data)
-    scale = target_scale.TargetScale(law, data)
-    inverse = np.linalg.pinv(around.jacobian, rcond=1e-12)
-    square = 0.0
-    for X, y, weigh in data.blocks():
-        solution = scale.solve(X, y)
-        slopes = weigh(scale.jacobian(X, solution)) @ inverse
-        leverage = np.minimum((slopes**2).sum(axis=1), 1.0 - 1e-9)
-        square += float((weigh((y - solution) / (1.0 - leverage)) ** 2).sum())
-    return math.sqrt(square / len(data.y)) if math.isfinite(square) else math.inf
-
-
-def structure_probability(residuals: Array, prediction: Array, X: Array, n_constants: int) -> float:
+def structure_probability(
+    residuals: Array,
+    prediction: Array,
+    X: Array,
+    n_constants: int,
+    jacobian: Array | None = None,
+) -> float:
     """Return the probability that noise alone looks as structured as the residuals do.
 
     Parameters
@@ -82,23 +81,39 @@ def structure_probability(residuals: Array, prediction: Array, X: Array, n_const
         Features.
     n_constants : int
         Constants of the law.
+    jacobian : array of shape (N, c), optional
+        Derivatives of the prediction by the constants, weighted as the residuals are.
 
     Returns
     -------
     float
-        Corrected for the number of tests; 1 where too few rows are left to tell.
+        Corrected for the number of tests; 1 where too few rows are left to tell. A size of the
+        residuals that varies with the prediction or with a feature is no structure.
     """
     rows = _sample(len(residuals))
     r, f, table = residuals[rows], prediction[rows], X[rows]
-    left = len(r) - n_constants
-    if left < LEAST_ROWS or not np.isfinite(r).all() or np.ptp(r) == 0.0:
+    if len(r) - n_constants < LEAST_ROWS or not np.isfinite(r).all() or np.ptp(r) == 0.0:
         return 1.0
-    table = table[:, [_varies(column) for column in table.T]]
-    chances = [_serial(r, order) for order in _orders(f, table)]
-    if table.shape[1] > 1:
-        chances.append(_neighbourly(r, table))
-    chances.append(_quadratic(r, f, table, left))
+    r = r / np.abs(r).max()
+    slopes = None if jacobian is None else jacobian[rows]
+    table = table[:, [tests.varies(column) for column in table.T]]
+    with threadpool_limits(1):
+        chances = [] if slopes is None else [_refitted(r, slopes), _offset(r, slopes)]
+        chances += _chances(_scores(r, slopes, f, table, n_constants), f, table)
     return min(1.0, len(chances) * min(chances))
+
+
+def _chances(scores: Scores, f: Array, X: Array) -> list[float]:
+    orders = _orders(f, X)
+    chances = [tests.serial(scores, order) for order in orders]
+    chances += [tests.smooth(scores, order) for order in orders]
+    if 1 < X.shape[1] <= tests.MOST_DIMENSIONS:
+        chances.append(tests.neighbourly(scores, X))
+    if X.shape[1] > 1:
+        chances.append(tests.single_term(scores, f, X))
+    if X.shape[1] > 0:
+        chances += [tests.quadratic(scores, f, X), tests.learned(scores, f, X)]
+    return chances
 
 
 def _sample(n: int) -> Indices:
@@ -107,90 +122,93 @@ def _sample(n: int) -> Indices:
     return np.random.default_rng(0).choice(n, MOST_ROWS, replace=False)
 
 
-def _orders(prediction: Array, X: Array) -> Iterator[Indices]:
+def _orders(prediction: Array, X: Array) -> list[Indices]:
+    """Return the orders of the prediction and of the features, each once in either direction."""
+    found: list[Indices] = []
     for column in (prediction, *X.T):
-        if _varies(column):
-            yield np.argsort(column, kind="stable")
+        order = np.argsort(column, kind="stable")
+        seen = any(np.array_equal(order, old) for one in found for old in (one, one[::-1]))
+        if tests.varies(column) and not seen:
+            found.append(order)
+    return found
 
 
-def _varies(column: Array) -> bool:
-    """Tell whether there is more than rounding in a column."""
-    return bool(np.ptp(column) > ROUNDING * np.abs(column).max())
-
-
-def _standard(columns: Array) -> Array:
-    """Return columns that vary with mean 0 and variance 1, whatever their unit."""
-    # Squares of numbers as they come may overflow, or vanish.
-    sized = columns / np.abs(columns).max(axis=0, initial=0.0)
-    centred = sized - sized.mean(axis=0)
-    centred /= np.abs(centred).max(axis=0, initial=0.0)
-    standard: Array = centred / centred.std(axis=0)
-    return standard
-
-
-def _ranks(r: Array) -> Array:
-    """Return the ranks with mean 0 and variance 1: tests on them hold for noise of any kind."""
-    ranks = np.empty(len(r))
-    ranks[np.argsort(r, kind="stable")] = np.arange(len(r))
-    centred = ranks - ranks.mean()
-    standard: Array = centred / centred.std()
-    return standard
-
-
-def _serial(r: Array, order: Indices) -> float:
-    """Test the correlation of successive residuals (Bartels' rank version of von Neumann's)."""
-    n = len(r)
-    ratio = float(np.mean(np.diff(_ranks(r)[order]) ** 2)) * (n - 1) / n
-    variance = 4.0 * (n - 2) * (5 * n**2 - 2 * n - 9) / (5.0 * n * (n + 1) * (n - 1) ** 2)
-    return _tail((2.0 - ratio) / math.sqrt(variance))
-
-
-def _neighbourly(r: Array, X: Array) -> float:
-    """Test the correlation of each residual with that of its nearest neighbour."""
-    from scipy.spatial import cKDTree
-
-    scaled = _standard(X)
-    _, found = cKDTree(scaled).query(scaled, k=2)
-    # Among equal rows the nearest other may be named first.
-    here = np.arange(len(r))
-    nearest = np.where(found[:, 1] == here, found[:, 0], found[:, 1])
-    ranks = _ranks(r)
-    mutual = nearest[nearest] == here
-    # A pair that are each other's nearest count twice.
-    variance = float(np.where(mutual, 2.0, 1.0).sum())
-    return _tail(float(ranks @ ranks[nearest]) / math.sqrt(variance))
-
-
-def _tail(z: float) -> float:
-    return 0.5 * math.erfc(z / math.sqrt(2.0))
-
-
-def _quadratic(r: Array, prediction: Array, X: Array, left: int) -> float:
-    """F test of a quadratic function of the features, and of powers of the prediction."""
+def _offset(r: Array, jacobian: Array) -> float:
+    """F test of a constant beside the law, which the other tests take for granted."""
     from scipy.special import fdtrc
 
-    scaled = _standard(X)
-    d = X.shape[1]
-    # Made one by one: all products of many features would not fit into memory.
-    terms: Iterable[Array] = chain(
-        scaled.T,
-        (column**2 for column in scaled.T),
-        (scaled[:, i] * scaled[:, j] for i in range(d) for j in range(i)),
-    )
-    if _varies(prediction):
-        f = _standard(prediction)
-        terms = chain((f**2, f**3), terms)
-    columns = [c - c.mean() for c in islice(terms, max(left // ROWS_PER_COLUMN, 0))]
-    if not columns:
+    basis = tests.orthonormal(jacobian)
+    constant = np.ones(len(r)) - basis @ basis.sum(axis=0)
+    left = r - basis @ (basis.T @ r)
+    size, freedom = float(constant @ constant), len(r) - basis.shape[1] - 1
+    if freedom < 1 or size <= NEGLIGIBLE * len(r):
         return 1.0
-    basis, sizes, _ = np.linalg.svd(np.column_stack(columns), full_matrices=False)
-    basis = basis[:, sizes > 1e-9 * sizes[0]] if sizes[0] > 0 else basis[:, :0]
-    p = basis.shape[1]
-    centred = _standard(r)
-    explained = float(((basis.T @ centred) ** 2).sum())
-    rest = max(float(centred @ centred) - explained, np.finfo(float).tiny)
-    if p == 0 or left <= p:
+    explained = float(constant @ left) ** 2 / size
+    rest = max(float(left @ left) - explained, float(np.finfo(float).tiny))
+    return float(fdtrc(1, freedom, explained * freedom / rest))
+
+
+def _refitted(r: Array, jacobian: Array) -> float:
+    """F test of what other constants of the same law would explain; nothing once it is fitted."""
+    from scipy.special import fdtrc
+
+    basis = tests.orthonormal(jacobian)
+    p, freedom = basis.shape[1], len(r) - basis.shape[1]
+    if p == 0 or freedom <= 0:
         return 1.0
-    with np.errstate(over="ignore"):
-        ratio = np.float64(explained / p) / (rest / (left - p))
-    return float(fdtrc(p, left - p, ratio))
+    along = basis.T @ r
+    explained = float(along @ along)
+    left = max(float(r @ r) - explained, np.finfo(float).tiny)
+    return float(fdtrc(p, freedom, (explained / p) / (left / freedom)))
+
+
+def _scores(r: Array, jacobian: Array | None, f: Array, X: Array, n_constants: int) -> Scores:
+    """Return the scores; where the size of the noise varies, residuals are divided by it first.
+
+    The constants were fitted to the large residuals then, so they are fitted again to first order:
+    otherwise the small ones would show their errors as structure.
+    """
+    noise = _differences(r, X[:, 0] if X.shape[1] == 1 else f)
+    along = _size_varies_with(noise, f, X)
+    if along is None:
+        return Scores.ranked(r, jacobian, n_constants)
+    size = _local_size(noise, along)
+    scaled = r / size
+    if jacobian is None:
+        return Scores.clipped(scaled, None, n_constants)
+    slopes = jacobian / size[:, None]
+    basis = tests.orthonormal(slopes)
+    return Scores.clipped(scaled - basis @ (basis.T @ scaled), slopes, n_constants)
+
+
+def _differences(r: Array, along: Array) -> Array:
+    """Return each residual less the mean of its two neighbours: noise, without slow structure."""
+    order = np.argsort(along, kind="stable")
+    ordered = r[order]
+    padded = np.concatenate([ordered[2:3], ordered, ordered[-3:-2]])
+    noise = np.empty(len(r))
+    noise[order] = ordered - (padded[2:] + padded[:-2]) / 2.0
+    return noise
+
+
+def _size_varies_with(noise: Array, f: Array, X: Array) -> Array | None:
+    """Return the ranks that the size of the noise follows most; None if it follows none."""
+    sizes = tests.normalised_ranks(np.abs(noise)) - 0.5
+    best, ranks = 0.0, None
+    candidates = [tests.normalised_ranks(c) - 0.5 for c in (f, np.abs(f), *X.T) if tests.varies(c)]
+    for column in candidates:
+        correlation = abs(float(sizes @ column)) / float(sizes @ sizes)
+        if correlation > best:
+            best, ranks = correlation, column
+    z = best * math.sqrt(len(noise) - 1)
+    chance = len(candidates) * math.erfc(z / math.sqrt(2.0))
+    return ranks if chance < VARYING_SIZE else None
+
+
+def _local_size(noise: Array, ranks: Array) -> Array:
+    """Return the size of the noise as a smooth function of ranks."""
+    floor = ROUNDING * np.abs(noise).max()
+    size = np.log(np.maximum(np.abs(noise), floor))
+    powers = np.vander(2.0 * ranks, 3)
+    fitted: Array = np.exp(powers @ np.linalg.lstsq(powers, size, rcond=None)[0])
+    return fitted

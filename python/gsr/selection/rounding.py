@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from gsr.selection.fitted import FittedLaw, LawLike, Training, constants, with_constants
 from gsr.selection.refine import Linearised, linearise, refine
 from gsr.selection.refit import confirm
+from gsr.selection.target_scale import residuals, rmse
 from gsr.selection.uncertainty import inverse_gram, noise_level
 from gsr.transformation import Array
 
@@ -117,6 +118,10 @@ def rounded(law: LawLike, data: Training) -> Rounded:
     -------
     Rounded
     """
+    if not data.loss.is_squared:
+        weights = data.loss.weights(residuals(law, data), 1.0)
+        squared = rounded(law, data.reweighted(weights))
+        return replace(squared, law=FittedLaw.of(squared.law, rmse=rmse(squared.law, data)))
     plan = _Plan(FittedLaw.of(law), data)
     numbers = plan.numbers()
     found = plan.law_with(numbers)

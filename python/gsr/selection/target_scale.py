@@ -126,8 +126,19 @@ def _single(law: LawLike, data: Training) -> Any:
     return data.target_library.table[int(row[0])] if plain and row[0] > 0 else None
 
 
+def residuals(law: LawLike, data: Training) -> Array:
+    """Return the residuals on the scale of y, in rows of one variance; NaN without a solution."""
+    scale = TargetScale(law, data)
+    return np.concatenate([weigh(y - scale.solve(X, y)) for X, y, weigh in data.blocks()])
+
+
 def rmse(law: LawLike, data: Training) -> float:
-    """Return the root mean square error on the scale of y; infinite if a row has no solution."""
+    """Return the error on the scale of y; infinite if a row has no solution.
+
+    That is the root mean square, or the error of another loss.
+    """
+    if not data.loss.is_squared:
+        return data.loss.error(residuals(law, data))
     scale = TargetScale(law, data)
     square = sum(float((weigh(y - scale.solve(X, y)) ** 2).sum()) for X, y, weigh in data.blocks())
     return math.sqrt(square / len(data.y)) if math.isfinite(square) else math.inf

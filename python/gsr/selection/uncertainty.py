@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from gsr.exceptions import GSRError
 from gsr.selection.fitted import LawLike, Training, constants, weights
-from gsr.selection.refine import linearise
+from gsr.selection.noise import Noise
+from gsr.selection.refine import Linearised, linearise
+from gsr.selection.target_scale import residuals
 from gsr.transformation import Array
 
 #: Directions that the data determine less than this, relative to the best, are not determined.
 UNDETERMINED = 1e-10
+#: Degrees of freedom of a standard deviation that is known.
+KNOWN = 1_000_000
+#: Residuals that are larger than given errors with less probability are not explained by them.
+LARGER_BY_CHANCE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +38,9 @@ class Uncertainty:
     degrees_of_freedom : int
         Rows less constants.
     sigma : float
-        Estimated standard deviation of the noise in y.
+        Standard deviation of the noise in a row of weight 1.
+    noise : Noise
+        How the noise of other rows differs from that.
     """
 
     names: tuple[str, ...]
@@ -40,6 +48,7 @@ class Uncertainty:
     covariance: Array
     degrees_of_freedom: int
     sigma: float
+    noise: Noise = field(default_factory=Noise)
 
     @property
     def errors(self) -> Array:
@@ -64,10 +73,11 @@ class Uncertainty:
         """
         if not 0.0 < level < 1.0:
             raise GSRError(f"level must be between 0 and 1, got {level!r}")
-        half = self._quantile(level) * self.errors
+        half = self.quantile(level) * self.errors
         return np.column_stack([self.values - half, self.values + half])
 
-    def _quantile(self, level: float) -> float:
+    def quantile(self, level: float) -> float:
+        """Return how many standard errors reach to either end of an interval."""
         from scipy.special import stdtrit
 
         if self.degrees_of_freedom < 1:
@@ -93,21 +103,61 @@ def uncertainty(law: LawLike, data: Training) -> Uncertainty:
     -------
     Uncertainty
     """
-    around = linearise(law, data)
-    values = constants(law)
+    scales = None
+    if not data.loss.is_squared:
+        scales = data.loss.scales(residuals(law, data), len(constants(law)))
+    return of_constants(_names(law), constants(law), linearise(law, data), data, scales)
+
+
+def of_constants(
+    names: tuple[str, ...],
+    values: Array,
+    around: Linearised,
+    data: Training,
+    scales: tuple[float, float] | None = None,
+) -> Uncertainty:
+    """Estimate the covariance of constants from a Jacobian with respect to them.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Of the constants.
+    values : array of shape (c,)
+        The constants.
+    around : Linearised
+        Jacobian and residuals on the scale of y.
+    data : Training
+        The rows that the constants are fitted to.
+    scales : tuple of float, optional
+        Standard deviations of the noise and for the errors of constants, of `Loss.scales`; those
+        of least squares unless given.
+    """
     freedom = around.n_rows - len(values)
-    sigma = noise_level(float(around.residual @ around.residual), freedom, data)
+    squared_error = float(around.residual @ around.residual)
+    sigma = noise_level(squared_error, freedom, data)
+    if agrees_with_given(squared_error, freedom, data.noise):
+        sigma, freedom = data.noise.precision**-0.5, KNOWN
+    sigma, estimate = (sigma, sigma) if scales is None else scales
     unit = inverse_gram(around.jacobian)
     known = np.isfinite(np.diag(unit))
     both = np.outer(known, known) | np.eye(len(values), dtype=bool)
     covariance = np.zeros_like(unit)
-    covariance[both] = sigma**2 * unit[both] if math.isfinite(sigma) else 0.0
+    covariance[both] = estimate**2 * unit[both] if math.isfinite(sigma) else 0.0
     # A constant is not known better than it can be written.
     variances = np.maximum(np.diag(covariance), (np.finfo(float).eps * values / 2.0) ** 2)
     covariance[np.diag_indices(len(values))] = np.where(
         known & math.isfinite(sigma), variances, math.inf
     )
-    return Uncertainty(_names(law), values, covariance, max(freedom, 0), sigma)
+    return Uncertainty(names, values, covariance, max(freedom, 0), sigma, data.noise)
+
+
+def agrees_with_given(squared_error: float, freedom: int, noise: Noise) -> bool:
+    """Tell whether residuals are no larger than given standard deviations allow (chi-square)."""
+    from scipy.special import chdtrc
+
+    if not noise.absolute or freedom < 1:
+        return noise.absolute
+    return bool(chdtrc(freedom, squared_error * noise.precision) > LARGER_BY_CHANCE)
 
 
 def noise_level(squared_error: float, freedom: int, data: Training) -> float:

@@ -1,0 +1,202 @@
+"""How science writes formulas: a probabilistic grammar with counts from a corpus.
+
+Each choice in an expression (one more term? which function? which power? with a constant?) is
+conditioned on what it stands in, as in the priors of the Bayesian machine scientist (Guimera and
+others, 2020) and of n-grams (Bartlett, Desmond and Ferreira, 2023). A choice with probability P
+takes -log2 P bits.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from gsr.selection.expressions import Call, Exponent, Sum, Term, Variable
+
+#: Counts of the corpus, written by `python -m gsr.selection.corpus`.
+FILE = Path(__file__).with_name("formula_counts.json")
+
+#: Where an expression stands.
+LAW, TARGET, BRACKET, DENOMINATOR, ROOT = "law", "target", "bracket", "denominator", "root"
+#: Weight of the counts over all contexts, in formulas, beside those of one context.
+SHARED_WEIGHT = 2.0
+#: Added to the counts over all contexts.
+UNSEEN = 0.5
+OTHER = "other"
+WAVES = ("sin", "cos")
+#: What can be chosen, with one outcome for all that is not in the list.
+OUTCOMES = {
+    "terms": ("more", "stop"),
+    "addend": ("term", "one", "real"),
+    "scale": ("unit", "scaled"),
+    "factors": ("more", "stop"),
+    "factor": ("variable", "bracket", "wave", "exp", "ln", "tan", "tanh", OTHER),
+    "wave": WAVES,
+    "power": ("1", "-1", "2", "-2", "1/2", "-1/2", "3", "-3", "4", "3/2", "real", OTHER),
+}
+
+
+class Choice(NamedTuple):
+    """One choice, where it is made, and what was chosen."""
+
+    kind: str
+    context: str
+    outcome: str
+
+
+def choices(total: Sum, context: str = LAW, lone: bool = False) -> Iterator[Choice]:
+    """Yield the choices that make an expression.
+
+    Parameters
+    ----------
+    total : Sum
+        The expression.
+    context : str
+        What it stands in.
+    lone : bool
+        Whether there is one variable only. It has a dimension more often than not, so that
+        functions of it need a constant.
+    """
+    terms = [*total.varying, *filter(None, [total.constant])]
+    for k, term in enumerate(terms):
+        if k:
+            yield Choice("terms", context, "more")
+            yield Choice("addend", context, _addend(term))
+        if term.powers:
+            yield from _of_term(term, context, lone)
+    yield Choice("terms", context, "stop")
+
+
+def _addend(term: Term) -> str:
+    if term.powers:
+        return "term"
+    return "one" if term.scale in (1, -1) else "real"
+
+
+def _of_term(term: Term, context: str, lone: bool) -> Iterator[Choice]:
+    unit = term.scale in (1, -1)
+    yield Choice("scale", _scale_context(term, context, lone), "unit" if unit else "scaled")
+    kinds = [_kind(base) for base, _ in term.powers]
+    for k, kind in enumerate(kinds):
+        if k:
+            yield Choice("factors", context, "more")
+        yield Choice("factor", context, kind)
+    yield Choice("factors", context, "stop")
+    yield from _powers_of_variables(term, context)
+    for base, exponent in term.powers:
+        if isinstance(base, Call):
+            if base.name in WAVES:
+                yield Choice("wave", "any", base.name)
+            yield Choice("power", "function", _power(exponent))
+            yield from choices(base.argument, _kind(base), lone)
+        elif isinstance(base, Sum):
+            yield Choice("power", f"bracket in {context}", _power(exponent))
+            yield from choices(base, _context_of_bracket(exponent), lone)
+
+
+def _scale_context(term: Term, context: str, lone: bool) -> str:
+    """Constants are wanted where a single variable stands; products may have no dimension."""
+    if context in (LAW, TARGET):
+        return context
+    if any(not isinstance(base, Variable) for base, _ in term.powers):
+        return f"{context} of more"
+    if len(term.powers) > 1:
+        return f"{context} of monomial"
+    if _power(term.powers[0][1]) != "1":
+        return f"{context} of power"
+    return f"{context} of the variable" if lone else f"{context} of variable"
+
+
+def _kind(base: Variable | Call | Sum) -> str:
+    if isinstance(base, Variable):
+        return "variable"
+    if isinstance(base, Sum):
+        return "bracket"
+    name = "wave" if base.name in WAVES else base.name
+    return name if name in OUTCOMES["factor"] else OTHER
+
+
+def _context_of_bracket(exponent: Exponent) -> str:
+    if exponent.real or exponent.number.denominator != 1:
+        return ROOT
+    return DENOMINATOR if exponent.number < 0 else BRACKET
+
+
+def _power(exponent: Exponent) -> str:
+    if exponent.real:
+        return "real"
+    return str(exponent.number) if str(exponent.number) in OUTCOMES["power"] else OTHER
+
+
+def _powers_of_variables(term: Term, context: str) -> Iterator[Choice]:
+    """Yield the powers; variables under one root, or with one real exponent, share it."""
+    groups: dict[Exponent, list[Exponent]] = defaultdict(list)
+    for base, exponent in term.powers:
+        if isinstance(base, Variable):
+            groups[_shared(exponent)].append(exponent)
+    for shared, members in groups.items():
+        if shared == Exponent(Fraction(1)) or len(members) == 1:
+            yield from (Choice("power", context, _power(each)) for each in members)
+            continue
+        yield Choice("power", context, _power(shared))
+        for each in members:
+            inner = Exponent(each.number / shared.number)
+            yield Choice("power", context, _power(inner))
+
+
+def _shared(exponent: Exponent) -> Exponent:
+    if exponent.real:
+        return Exponent(abs(exponent.number), exponent.real)
+    return Exponent(Fraction(1, exponent.number.denominator))
+
+
+class Prices:
+    """Bits of choices, from counts.
+
+    Parameters
+    ----------
+    counts : mapping from Choice to int
+        How often a corpus has made each choice.
+    """
+
+    def __init__(self, counts: Mapping[Choice, int]) -> None:
+        self._counts = Counter(counts)
+        self._contexts: Counter[tuple[str, str]] = Counter()
+        self._kinds: Counter[str] = Counter()
+        self._outcomes: Counter[tuple[str, str]] = Counter()
+        for (kind, context, outcome), n in counts.items():
+            self._contexts[kind, context] += n
+            self._kinds[kind] += n
+            self._outcomes[kind, outcome] += n
+        self._bits: dict[Choice, float] = {}
+
+    def __call__(self, choice: Choice) -> float:
+        """Return the bits of a choice."""
+        if choice not in self._bits:
+            self._bits[choice] = -math.log2(self._probability(choice))
+        return self._bits[choice]
+
+    def _probability(self, choice: Choice) -> float:
+        """Return the share in the context, smoothed by the share over all contexts."""
+        kind, context, outcome = choice
+        n = self._kinds[kind] + UNSEEN * len(OUTCOMES[kind])
+        shared = (self._outcomes[kind, outcome] + UNSEEN) / n
+        seen = self._contexts[kind, context] + SHARED_WEIGHT
+        return (self._counts[choice] + SHARED_WEIGHT * shared) / seen
+
+    def of(self, total: Sum, context: str = LAW, lone: bool = False) -> float:
+        """Return the bits of an expression; see `choices`."""
+        return sum(map(self, choices(total, context, lone)))
+
+
+@cache
+def prices() -> Prices:
+    """Return the prices that follow from the corpus."""
+    rows = json.loads(FILE.read_text("utf-8"))
+    return Prices({Choice(*choice): n for *choice, n in rows})

@@ -1,0 +1,295 @@
+"""Which laws are alternatives to each other, and which only say the same in other words."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gsr.equation import Equation
+from gsr.exceptions import PredictionWarning
+from gsr.library import Library
+from gsr.selection import expressions
+from gsr.selection.choice import FAILURES, FrontEntry
+from gsr.selection.criteria import rough_length
+from gsr.selection.expressions import ONCE, UNIT, Call, Exponent, Sum, Term, Variable
+from gsr.selection.structure import basis_function
+from gsr.transformation import POWERS, Array
+
+#: Laws of different kinds that are kept beside the front, and candidates looked at for them.
+MOST_KINDS = 8
+MOST_CANDIDATES = 40
+#: Laws whose predictions differ by less than this part of the error are the same to the data.
+SAME = 0.02
+ROUNDING = 1e-9
+#: Rows on which predictions are compared.
+ROWS = 200
+CONSTANT, LN_TARGET = "1", "ln(1 x1^1)^1"
+TARGET_POWERS = tuple(
+    Exponent(sign * Fraction(n)) for n in dict.fromkeys(POWERS.values()) for sign in (1, -1)
+)
+#: A fitted constant in a shape, and what it may be fixed to.
+FREE = "#"
+FIXED = r"(?:\#|-?\d+(?:/\d+)?)"
+
+
+class Kind(NamedTuple):
+    """The structure of a law without its constants.
+
+    Parameters
+    ----------
+    left : str
+        The left side.
+    terms : frozenset of str
+        Shapes of the terms of the right side.
+    """
+
+    left: str
+    terms: frozenset[str]
+
+    def covers(self, other: Kind) -> bool:
+        """Tell whether the other kind is this one, maybe with terms added or constants freed."""
+        if self.left != other.left or len(self.terms) > len(other.terms):
+            return False
+        if self.terms == {CONSTANT}:
+            return self.terms == other.terms
+        return all(any(_frees(term, wider) for wider in other.terms) for term in self.terms)
+
+
+def _frees(term: str, wider: str) -> bool:
+    """Tell whether a shape is another one, or that with fitted constants for its numbers."""
+    return term == wider or (FREE in wider and _pattern(wider).fullmatch(term) is not None)
+
+
+@lru_cache(maxsize=4096)
+def _pattern(shape: str) -> re.Pattern[str]:
+    return re.compile(re.escape(shape).replace(re.escape(FREE), FIXED))
+
+
+def spellings(law: Equation) -> frozenset[Kind]:
+    """Return the kind of a law, and that of its other spellings.
+
+    A law y^p = c f1 f2 ... of one term is ln y = c + ln f1 + ln f2 + ..., and can be solved for any
+    power of y.
+    """
+    left, right = _side(law.psi, law.target_library), _side(law.phi, law.library)
+    own = Kind(_written(left), frozenset(map(_shape, right.terms)))
+    term = _solved(left, right)
+    if term is None:
+        return frozenset({own})
+    logarithm = Kind(LN_TARGET, frozenset({CONSTANT, *_logarithms(term)}))
+    powers = (
+        Kind(f"x1^{power.number}", frozenset(map(_shape, expressions.power(term, power).terms)))
+        for power in TARGET_POWERS
+    )
+    return frozenset({own, logarithm, *powers})
+
+
+def _side(matrices: Sequence[Any], library: Library) -> Sum:
+    terms = (
+        expressions.multiply(expressions.number(f"a{k}"), basis_function(matrix, library))
+        for k, matrix in enumerate(matrices)
+    )
+    return expressions.add(terms)
+
+
+def _solved(left: Sum, right: Sum) -> Sum | None:
+    """Return y as one term, if the left side is ln y, or a power of y with one term beside it."""
+    if len(left.terms) != 1 or len(left.terms[0].powers) != 1:
+        return None
+    base, exponent = left.terms[0].powers[0]
+    if isinstance(base, Call) and base.name == "ln" and exponent == ONCE:
+        return expressions.call("exp", right) if right.varying else None
+    if isinstance(base, Variable) and not exponent.real and len(right.terms) == 1:
+        return expressions.power(right, Exponent(1 / exponent.number))
+    return None
+
+
+def _logarithms(product: Sum) -> Iterator[str]:
+    """Yield the terms of the logarithm of a product; a coefficient that is fixed is part of it."""
+    if len(product.terms) > 1:
+        yield _shape(expressions.call("ln", product).terms[0])
+        return
+    for base, exponent in product.terms[0].powers:
+        factor = base if isinstance(base, Sum) else Sum((Term(UNIT, ((base, ONCE),)),))
+        for part in expressions.call("ln", factor).terms:
+            scale = part.scale if exponent == ONCE else (exponent.real or exponent.number)
+            yield f"{FREE if isinstance(scale, str) else scale} {_shape(part)}"
+
+
+def _shape(term: Term) -> str:
+    """Write a term without its coefficient; a fitted constant in it is `FREE`."""
+    powers = (f"{_base(base)}^{FREE if e.real else e.number}" for base, e in term.powers)
+    return " ".join(sorted(powers)) or CONSTANT
+
+
+def _base(base: Variable | Call | Sum) -> str:
+    if isinstance(base, Variable):
+        return base.name
+    name = base.name if isinstance(base, Call) else ""
+    total = base.argument if isinstance(base, Call) else base
+    terms = (f"{FREE if isinstance(t.scale, str) else t.scale} {_shape(t)}" for t in total.terms)
+    return f"{name}({' + '.join(sorted(terms))})"
+
+
+def _written(total: Sum) -> str:
+    return "+".join(sorted(map(_shape, total.terms)))
+
+
+# ---- alternatives ------------------------------------------------------------------------------
+
+
+def shortest_first(entries: Iterable[FrontEntry]) -> list[FrontEntry]:
+    """Return laws by their description length, exact ones first."""
+    return sorted(entries, key=lambda e: (not e.exact, e.bits if e.exact else _length(e)))
+
+
+def bits_above(entry: FrontEntry, best: FrontEntry) -> float:
+    """Return by how many bits the description of a law is longer than that of another.
+
+    Beside an exact law the bits of one that is not are infinite.
+    """
+    if entry.exact and best.exact:
+        return entry.bits - best.bits
+    if entry.exact != best.exact:
+        return -math.inf if entry.exact else math.inf
+    difference = _length(entry) - _length(best)
+    return difference if math.isfinite(difference) else math.inf
+
+
+def _length(entry: FrontEntry) -> float:
+    return entry.length if has_length(entry) else math.inf
+
+
+def has_length(entry: FrontEntry) -> bool:
+    """Tell whether the description length is known; of a law from a file it may not be."""
+    return entry.data is not None or "length" in vars(entry)
+
+
+def of_different_kinds(entries: Iterable[FrontEntry], count: int) -> list[FrontEntry]:
+    """Return the first laws that differ in kind, in their order.
+
+    A law is left out if it is an earlier one with terms added, with other constants or more of
+    them, or if it predicts the same.
+    """
+    found: list[FrontEntry] = []
+    kinds: set[Kind] = set()
+    predictions: list[Array] = []
+    for entry in entries:
+        if len(found) == count:
+            break
+        own, values = spellings(entry.equation), _predicted(entry)
+        if any(each.covers(kind) for each in kinds for kind in own):
+            continue
+        kinds |= own  # of a copy too: its spelling with a term added is no other kind
+        if any(map(_same, predictions, [values] * len(found), found)):
+            continue
+        found.append(entry)
+        predictions.append(values)
+    return found
+
+
+def _rows(entry: FrontEntry) -> Array:
+    assert entry.data is not None
+    n = len(entry.data.y)
+    return np.unique(np.linspace(0, n - 1, min(n, ROWS)).astype(int))
+
+
+def _predicted(entry: FrontEntry) -> Array:
+    """Return predictions for some training rows; none if they are not known any more."""
+    if entry.data is None:
+        return np.empty(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PredictionWarning)
+        return entry.equation.predict(entry.data.X[_rows(entry)])
+
+
+def _same(values: Array, others: Array, entry: FrontEntry) -> bool:
+    """Tell whether a law's values are those of another, but for what the data cannot tell."""
+    known = np.isfinite(values)
+    if len(values) != len(others) or not known.any() or entry.data is None:
+        return False
+    if not np.array_equal(known, np.isfinite(others)):
+        return False
+    weights = np.ones(len(values))
+    if entry.data.weights is not None:
+        weights = entry.data.weights[_rows(entry)]
+    size = float(np.median(np.abs(values[known])))
+    difference = np.average((values[known] - others[known]) ** 2, weights=weights[known])
+    return math.sqrt(difference) <= max(SAME * entry.rmse, ROUNDING * size)
+
+
+# ---- what is kept ------------------------------------------------------------------------------
+
+
+def beside_front(
+    entries: Sequence[FrontEntry], chosen: FrontEntry, front: Sequence[FrontEntry]
+) -> list[FrontEntry]:
+    """Return laws beside the front that are worth keeping.
+
+    These are the shortest ones that differ in kind, and those that another criterion would choose.
+
+    Parameters
+    ----------
+    entries : sequence of FrontEntry
+        All laws of a search.
+    chosen : FrontEntry
+        The chosen one.
+    front : sequence of FrontEntry
+        Those of the table.
+
+    Returns
+    -------
+    list of FrontEntry
+        Shortest first.
+    """
+    sound = [entry for entry in entries if _has_equation(entry)]
+    near = sorted(sound, key=_rough_length)[:MOST_CANDIDATES]
+    ranked = shortest_first(entry for entry in near if entry is not chosen)
+    kept = [*of_different_kinds([chosen, *ranked], MOST_KINDS), *_by_other_criteria(sound)]
+    known = {_outcome(entry): entry for entry in front}
+    others = [entry for entry in kept if known.setdefault(_outcome(entry), entry) is entry]
+    return shortest_first(entry for entry in dict.fromkeys(others) if entry not in front)
+
+
+def _outcome(entry: FrontEntry) -> tuple[int, int, str]:
+    """Return what criteria see of a law; copies have it in common."""
+    return entry.complexity, entry.n_constants, f"{entry.rmse:.6g}"
+
+
+def _has_equation(entry: FrontEntry) -> bool:
+    try:
+        return entry.equation is not None
+    except FAILURES:
+        return False
+
+
+def _rough_length(entry: FrontEntry) -> float:
+    return math.inf if entry.data is None else rough_length(entry.law, entry.data)
+
+
+def _by_other_criteria(entries: Sequence[FrontEntry]) -> list[FrontEntry]:
+    """Return the laws among which the other criteria choose: with the least error of their size."""
+    found: list[FrontEntry] = []
+    for size in (_nodes, _constants):
+        least = math.inf
+        for entry in sorted(entries, key=lambda each: (size(each), each.rmse)):
+            if entry.rmse < least:
+                found.append(entry)
+                least = entry.rmse
+    held = [entry for entry in entries if entry.held_out is not None]
+    return [*found, *sorted(held, key=lambda each: each.held_out or 0.0)[:1]]
+
+
+def _nodes(entry: FrontEntry) -> int:
+    return entry.complexity
+
+
+def _constants(entry: FrontEntry) -> int:
+    return entry.n_constants

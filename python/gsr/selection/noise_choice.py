@@ -1,0 +1,155 @@
+"""Which variance function the data speak for, by the likelihood of laws fitted under each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gsr.selection.criteria import rough_length
+from gsr.selection.fitted import FittedLaw, LawLike, Training
+from gsr.selection.noise import Noise, given, of_kind
+from gsr.selection.refine import refine, with_loss
+from gsr.selection.target_scale import TargetScale
+from gsr.transformation import Array
+
+#: Rows below which scatter is taken for constant, and laws that are compared.
+LEAST_ROWS = 8
+MOST_LAWS = 40
+#: Laws that are fitted under another loss than squares, which takes longer.
+MOST_WITH_LOSS = 15
+#: Bits by which scatter that depends on y must describe the data better than constant scatter, and
+#: two parts better than one.
+BITS_OF_RELATIVE = 4.0
+BITS_OF_MIXED = 6.0
+#: Of so many rows at least, all but one in this many measured values must have the same sign for
+#: relative noise; |y| must span this factor for its noise to be told from constant noise.
+ONE_IN = 20
+LEAST_SPAN = 1.5
+#: Where constant and relative part are equal, from the least to the greatest |y|.
+FLOORS = 15
+#: Fits and weights are improved in turn so often.
+ROUNDS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Explained:
+    """The law that describes the data best under one kind of noise."""
+
+    bits: float
+    law: FittedLaw
+    data: Training
+
+    @property
+    def values(self) -> Array:
+        """The law's y."""
+        return TargetScale(self.law, self.data).solve(self.data.X, self.data.y)
+
+
+def promising(laws: Sequence[LawLike], data: Training) -> list[LawLike]:
+    """Return the laws of the shortest rough description."""
+    return sorted(laws, key=lambda law: rough_length(law, data))[:MOST_LAWS]
+
+
+def choose_noise(laws: Sequence[LawLike], data: Training) -> Explained | None:
+    """Return the law and the noise that together describe the data best.
+
+    Parameters
+    ----------
+    laws : sequence
+        Laws that a search has found, whatever it weighed rows with.
+    data : Training
+        The rows; weights that they have are left aside.
+
+    Returns
+    -------
+    Explained or None
+        With constant, relative or mixed noise; None if no law fits.
+    """
+    plain = replace(data, weights=None, noise=Noise())
+    constant = explain(laws, plain, Noise())
+    if constant is None or len(data.y) < LEAST_ROWS or not _may_be_relative(data.y):
+        return constant
+    relative = explain(laws, plain, of_kind("relative", data.y))
+    best = constant
+    if relative is not None and relative.bits + BITS_OF_RELATIVE < constant.bits:
+        best = relative
+    for start in (constant, relative) if data.loss.is_squared else ():
+        mixed = None if start is None else _mixed(start, plain)
+        if mixed is not None and mixed.bits + BITS_OF_MIXED < best.bits:
+            best = mixed
+    return best
+
+
+def _may_be_relative(y: Array) -> bool:
+    size = np.abs(y[y != 0.0])
+    minority = min(int((y > 0).sum()), int((y < 0).sum()), key=abs)
+    if minority * ONE_IN > len(y) or len(size) < LEAST_ROWS:
+        return False
+    return bool(np.quantile(size, 0.95) > LEAST_SPAN * np.quantile(size, 0.05))
+
+
+def explain(laws: Sequence[LawLike], data: Training, noise: Noise) -> Explained | None:
+    """Return the best of the laws when the noise is of one kind; weights follow the best law."""
+    values, best = data.y, None
+    for _ in range(ROUNDS if noise.follows_law else 1):
+        rows = data.with_noise(noise, values) if noise.follows_law else data
+        best = _best(laws, rows)
+        if best is None or not np.isfinite(best.values).all():
+            return None
+        values = best.values
+    return best
+
+
+def _best(laws: Sequence[LawLike], rows: Training) -> Explained | None:
+    if not rows.loss.is_squared:
+        judged = [with_loss(law, rows) for law in laws]
+        laws = sorted(judged, key=lambda law: rough_length(law, rows))[:MOST_WITH_LOSS]
+    fitted = [refine(law, rows) for law in laws]
+    lengths = [_bits(law, rows) for law in fitted]
+    least = int(np.argmin(lengths)) if lengths else 0
+    if not lengths or not math.isfinite(lengths[least]):
+        return None
+    return Explained(lengths[least], fitted[least], rows)
+
+
+def _bits(law: FittedLaw, rows: Training) -> float:
+    """Return the bits of the data, given the law, and roughly of the law."""
+    spread = 0.0 if rows.weights is None else -0.5 * float(np.log2(rows.weights).sum())
+    return rough_length(law, rows) + spread
+
+
+def _mixed(start: Explained, plain: Training) -> Explained | None:
+    """Return the law under constant and relative noise together, in the likeliest proportion."""
+    values = start.values
+    size = np.abs(values[values != 0.0])
+    if not len(size) or not np.isfinite(size).all():
+        return None
+    squares = (plain.y - values) ** 2
+    floors = np.geomspace(size.min(), size.max(), FLOORS)
+    lengths = [_likelihood(squares, floor**2 + values**2) for floor in floors]
+    noise = Noise("mixed", float(floors[int(np.argmin(lengths))]))
+    return _best([start.law], plain.with_noise(noise, values))
+
+
+def _likelihood(squares: Array, variance: Array) -> float:
+    return float(np.log2((squares / variance).mean()) + np.log2(variance).mean())
+
+
+def noise_of_weights(law: LawLike, data: Training) -> Noise:
+    """Return noise that follows the weights of the rows, if the residuals of a law do so.
+
+    Weights may count copies of a row, or stand for 1/sigma^2; then the residuals follow them.
+    """
+    assert data.weights is not None
+    residuals = data.y - TargetScale(law, data).solve(data.X, data.y)
+    squares = residuals[np.isfinite(residuals)] ** 2
+    weights = data.weights[np.isfinite(residuals)]
+    with np.errstate(all="ignore"):
+        even = np.log2(squares.mean())
+        uneven = np.log2((weights * squares).mean()) - np.log2(weights).mean()
+    if not uneven < even:
+        return data.noise
+    return replace(given(data.weights**-0.5, data.y), absolute=False)

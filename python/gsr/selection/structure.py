@@ -1,0 +1,117 @@
+"""Bits of a law's structure, priced by how science writes formulas."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from fractions import Fraction
+
+from gsr.encoding.rows import ONE, Argument, Matrix, Row, factors
+from gsr.library import Library
+from gsr.selection import expressions
+from gsr.selection.expressions import INVERSE, UNIT, Call, Exponent, Scale, Sum, Variable
+from gsr.selection.grammar import LAW, TARGET, prices
+from gsr.transformation import POWERS
+
+MINUS = expressions.number(Fraction(-1))
+#: A weight this near to a fraction with a small denominator is that fraction.
+EXACT = 1e-9
+LARGEST_DENOMINATOR = 6
+
+
+def law_structure_bits(
+    psi: Sequence[Matrix],
+    phi: Sequence[Matrix],
+    library: Library,
+    target_library: Library,
+    n_features: int,
+    unit_terms: Collection[int] = (),
+) -> float:
+    """Return the bits of a law's expression without the digits of its constants.
+
+    That a constant stands somewhere is part of the structure. Of the spellings of a law, such as
+    ``ln y = a + b x`` and ``y = c exp(b x)``, the cheapest counts.
+
+    Parameters
+    ----------
+    psi, phi : sequence of matrix
+        The basis functions of the left and the right side.
+    library, target_library : Library
+        Of phi and psi.
+    n_features : int
+        Each place of a variable takes log2 of it.
+    unit_terms : collection of int
+        The places in phi whose coefficient is 1 or -1, and so is not written.
+
+    Returns
+    -------
+    float
+        Bits, from counts of textbook formulas (`gsr.selection.grammar`).
+    """
+    left = _side(psi, target_library, {0})
+    right = _side(phi, library, unit_terms)
+    return min(_bits(*each, n_features) for each in [(left, right), *_solved(left, right)])
+
+
+def _bits(left: Sum, right: Sum, n_features: int) -> float:
+    bits = prices().of(left, TARGET) + prices().of(right, LAW, n_features == 1)
+    return bits + math.log2(n_features) * len(expressions.variables_of(right))
+
+
+def _solved(left: Sum, right: Sum) -> list[tuple[Sum, Sum]]:
+    """Return the law for y itself, if the left side is ln y or a power of y."""
+    if len(left.terms) != 1 or len(left.terms[0].powers) != 1:
+        return []
+    base, exponent = left.terms[0].powers[0]
+    if isinstance(base, Variable) and not exponent.real and exponent.number != 1:
+        y = expressions.variable(base.name)
+        return [(y, expressions.power(right, Exponent(1 / exponent.number)))]
+    if isinstance(base, Call) and base.name == "ln" and exponent.number == 1:
+        return [(base.argument, expressions.call("exp", right))]
+    return []
+
+
+def _side(matrices: Sequence[Matrix], library: Library, unit_terms: Collection[int]) -> Sum:
+    terms = []
+    for k, matrix in enumerate(matrices):
+        coefficient = expressions.number(UNIT if k in unit_terms else f"a{k}")
+        terms.append(expressions.multiply(coefficient, basis_function(matrix, library)))
+    return expressions.add(terms)
+
+
+def basis_function(matrix: Matrix, library: Library) -> Sum:
+    """Return the product of a basis matrix in normal form."""
+    return expressions.multiply(
+        expressions.number(UNIT), *(_row(row, library) for row in factors(matrix, library))
+    )
+
+
+def _row(row: Row, library: Library) -> Sum:
+    name, argument = library.names[row.code], _argument(row.argument, library)
+    if name in POWERS:
+        value = expressions.power(argument, Exponent(Fraction(POWERS[name])))
+    elif name == "exp_neg":
+        value = expressions.call("exp", expressions.multiply(MINUS, argument))
+    else:
+        value = expressions.call(name, argument)
+    return expressions.power(value, INVERSE) if row.reciprocal else value
+
+
+def _argument(argument: Argument, library: Library) -> Sum:
+    parts = [(_operand(base, library), times) for base, times in argument.parts]
+    if argument.is_product:
+        powers = (expressions.power(base, Exponent(Fraction(n))) for base, n in parts)
+        return expressions.multiply(expressions.number(UNIT), *powers)
+    scaled = (expressions.multiply(expressions.number(_scale(n)), base) for base, n in parts)
+    return expressions.add(scaled)
+
+
+def _operand(base: int | Row, library: Library) -> Sum:
+    if isinstance(base, Row):
+        return _row(base, library)
+    return expressions.number(UNIT) if base == ONE else expressions.variable(f"x{base}")
+
+
+def _scale(weight: float) -> Scale:
+    near = Fraction(weight).limit_denominator(LARGEST_DENOMINATOR)
+    return near if abs(near - weight) <= EXACT * abs(weight) else repr(weight)
