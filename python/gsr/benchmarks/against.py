@@ -31,6 +31,8 @@ from gsr.benchmarks.suites import ALL_SUITES, Problem
 OURS = "gsr"
 #: Names of their packages, and of our modules in `gsr.benchmarks.peers`.
 PEERS = ("pyoperon", "gplearn", "bingo", "ffx", "pysindy")
+#: What to install, where that is not the name of the package; FFX needs six and does not say so.
+PACKAGES = {"bingo": "bingo-nasa", "ffx": "ffx six"}
 #: Test RMSE, relative to the spread of y, at which R2 is 0.999.
 CLOSE_AT = math.sqrt(1e-3)
 TIMES = ("both", f"{OURS} s", "its s", "ratio")

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from gsr.benchmarks import runner
 from gsr.exceptions import GSRError
 from gsr.islands import journal
 
@@ -154,7 +155,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--search", default="", help="lines of the section [search]")
     parser.add_argument("--json", type=Path)
-    asked = parser.parse_args(argv)
+    asked = runner.parse_arguments(parser, argv)
     costs: list[Cost] = []
     with tempfile.TemporaryDirectory(prefix="gsr-costs-") as folder:
         write_table(Path(folder))

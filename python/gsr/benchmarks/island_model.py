@@ -18,7 +18,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 
 from gsr.benchmarks.island_landscape import Clocks, Floats, Landscape, Survivors
-from gsr.benchmarks.runner import write_json
+from gsr.benchmarks.runner import parse_arguments, write_json
 from gsr.islands.topology import Star, Ways, make_topology
 
 ABOUT = """\
@@ -204,7 +204,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("--intervals", type=_numbers, default=INTERVALS, metavar="N,...", help="in generations")
     add("--seed", type=int, default=0, metavar="N", help="default: 0")
     add("--json", metavar="FILE", help="write all cases there")
-    asked = parser.parse_args(argv)
+    asked = parse_arguments(parser, argv)
     cases = run(sizes=asked.islands, intervals=asked.intervals, seed=asked.seed)
     Console(highlight=False).print(tables(cases))
     if asked.json is not None:

@@ -19,6 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from gsr.benchmarks import runner
 from gsr.benchmarks.island_costs import write_table
 from gsr.blueprint import Blueprint, padded_block
 from gsr.estimator import GSRRegressor
@@ -99,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--latency", type=float, default=5e-6, help="of the network, seconds")
     parser.add_argument("--bandwidth", type=float, default=1e9, help="bytes per second")
     parser.add_argument("--json", type=Path)
-    asked = parser.parse_args(argv)
+    asked = runner.parse_arguments(parser, argv)
     parts = measure(asked.latency, asked.bandwidth)
     for name, value in parts.items():
         print(f"{name:28} {value:.4g}")

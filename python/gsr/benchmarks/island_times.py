@@ -271,7 +271,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--interval", type=float, help="of migration, in individuals of work")
     parser.add_argument("--jobs", type=int, default=1, help="searches at a time")
     parser.add_argument("--json", type=Path)
-    asked = parser.parse_args(argv)
+    asked = runner.parse_arguments(parser, argv)
     runs = runner.run(
         tasks(asked), runner.Work(search, _failed, _start), jobs=asked.jobs, json_path=asked.json
     )

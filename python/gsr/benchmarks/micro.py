@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +22,7 @@ from rich.console import Group
 from rich.table import Table
 from threadpoolctl import threadpool_limits
 
-from gsr import _core, reference
+from gsr import _core, files, reference
 from gsr.benchmarks import operon_evaluator
 from gsr.benchmarks.suites import get
 from gsr.library import TABLE_13, Library
@@ -277,4 +276,4 @@ def write_json(rows: Iterable[Row], path: str | os.PathLike[str]) -> None:
         {key: None if value != value else value for key, value in asdict(row).items()}
         for row in rows
     ]
-    Path(path).write_text(json.dumps(records, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    files.write(path, json.dumps(records, indent=1, allow_nan=False) + "\n")

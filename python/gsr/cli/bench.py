@@ -5,9 +5,19 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from gsr.cli.terminal import INTERRUPTED, OK, Parsers, at_least, console, writable_file
+from gsr.cli import bench_measured
+from gsr.cli.terminal import (
+    INTERRUPTED,
+    OK,
+    Parsers,
+    add_overwrite,
+    at_least,
+    console,
+    writable_file,
+)
 from gsr.exceptions import GSRError
 
 ABOUT = """\
@@ -23,17 +33,34 @@ examples:
   gsr bench jin --against pyoperon,gplearn
   gsr bench --scaling
   gsr bench feynman --list
+  gsr bench curves --errors constant,relative --max-time 4
+  gsr bench curves hill arrhenius --runs 5
+  gsr bench nist --data folder --json new.json
+  gsr bench --compare old.json new.json
 """
 
+#: Runs of a problem of known law, unless told.
+RUNS = 25
+
 HELP = {
-    "names": "suites or problems; paper is the five suites of the paper, all is every suite",
+    "names": "suites or problems; paper is the five suites of the paper, all is every suite of "
+    "known laws. On their own: curves (standard curves from few rows with errors; names of curves "
+    "may follow), nolaw (noise), coverage (of intervals), and with --data nist, empirical, "
+    "blackbox",
     "preset": "of the estimator; paper is told the library of each problem; default: default",
-    "runs": "per problem; default: 25",
+    "runs": "per problem; default: 25; of curves, nolaw and files 1; of coverage 200",
     "max_time": "seconds for one run; default: 10",
+    "max_evals": "evaluations of one run, instead of the default time: does not depend on the "
+    "machine; of curves, nolaw, coverage and files only",
+    "cpu_time": "likewise in seconds of processor time: for machines with other work to do",
     "jobs": "processes; default: 1",
     "json": "write all runs, or all timings, there",
     "s_gsr": "look for y = f(x) only, the paper's s-GSR",
     "noise": "Gaussian noise in y, in fractions of its root mean square",
+    "errors": "of curves: none, constant (2 % of the standard deviation of y), relative (5 % of "
+    "|y|), sigma (known for each row); default: all",
+    "data": "folder of the files of nist (.dat), empirical (.csv) or blackbox (.tsv.gz)",
+    "compare": "say what is better and worse in the second of two files of --json",
     "against": "run others beside, with the same data and time: pyoperon, gplearn, bingo, ffx, "
     "pysindy",
     "list": "list the problems and run nothing",
@@ -57,13 +84,19 @@ def add(commands: Parsers) -> None:
 
     bench.add_argument("names", nargs="*", metavar="SUITE", help=HELP["names"])
     option("preset", choices=("default", "paper"), default="default")
-    option("runs", type=at_least(int, 1), default=25, metavar="N")
-    option("max_time", type=at_least(float, 0), default=10.0, metavar="S")
+    option("runs", type=at_least(int, 1), metavar="N")
+    option("max_time", type=at_least(float, 0), metavar="S")
+    option("max_evals", type=at_least(int, 1), metavar="N")
+    option("cpu_time", type=at_least(float, 0), metavar="S")
     option("jobs", type=at_least(int, 1), default=1, metavar="N")
     option("json", type=writable_file, metavar="FILE")
     option("s_gsr", action="store_true")
     option("noise", type=_levels, default=(0.0,), metavar="F,...")
+    option("errors", type=bench_measured.error_kinds, metavar="KIND,...")
+    option("data", type=Path, metavar="DIR")
+    option("compare", type=Path, nargs=2, metavar=("OLD", "NEW"))
     option("against", type=_peers, metavar="PEER,...")
+    add_overwrite(bench)
     for name in ("list", "micro", "scaling"):
         option(name, action="store_true")
     bench.set_defaults(command=_bench, error=bench.error)
@@ -86,6 +119,16 @@ def _peers(text: str) -> list[str]:
 
 
 def _bench(arguments: argparse.Namespace) -> int:
+    from gsr import files
+
+    files.check_output(arguments.json, overwrite=arguments.overwrite)
+    if arguments.compare is not None:
+        return bench_measured.compare(arguments)
+    if arguments.names and arguments.names[0] in bench_measured.NAMES:
+        return bench_measured.run(arguments)
+    arguments.runs = arguments.runs or RUNS
+    if arguments.max_time is None:
+        arguments.max_time = bench_measured.SECONDS
     for name, command in (("micro", _micro), ("scaling", _scaling)):
         if getattr(arguments, name):
             if arguments.names:
@@ -138,7 +181,8 @@ def _against(arguments: argparse.Namespace) -> int:
     problems = _problems(arguments.names)
     peers, missing = against.installed(arguments.against)
     for peer in missing:
-        told = f"gsr: {peer} is not installed and left out; pip install 'gsr[bench]'"
+        package = against.PACKAGES.get(peer, peer)
+        told = f"gsr: {peer} is not installed and left out; pip install {package}"
         print(told, file=sys.stderr)
     rows = against.run(
         problems,

@@ -1,0 +1,138 @@
+"""The suites of `gsr bench` that fit measured data, or data like it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from gsr.cli.terminal import INTERRUPTED, OK, console
+from gsr.exceptions import GSRError
+
+#: Seconds of a fit, unless told.
+SECONDS = 10.0
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the suite that the first name stands for."""
+    suite, *names = arguments.names
+    if arguments.list:
+        if suite != "curves":
+            arguments.error("--list goes with curves and with suites of known laws")
+        return _list(names)
+    if arguments.against is not None or arguments.noise != (0.0,):
+        arguments.error(f"{suite} goes with neither --against nor --noise")
+    if names and suite != "curves":
+        arguments.error(f"{suite} stands alone")
+    if suite in ON_FILES:
+        return _on_files(arguments, suite)
+    return SUITES[suite](arguments, names)
+
+
+def compare(arguments: argparse.Namespace) -> int:
+    """Print what changed between two JSON files."""
+    from gsr.benchmarks import comparison
+
+    old, new = (comparison.read(path) for path in arguments.compare)
+    console().print(comparison.tables(old, new))
+    return OK
+
+
+def error_kinds(text: str) -> tuple[str, ...]:
+    """Read kinds of measurement error, separated by commas."""
+    from gsr.benchmarks.suites.curves import ERRORS
+
+    kinds = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
+    unknown = [kind for kind in kinds if kind not in ERRORS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"must be among {', '.join(ERRORS)}, got {unknown[0]!r}")
+    return kinds
+
+
+def _options(arguments: argparse.Namespace, max_evals: int | None = None) -> dict[str, Any]:
+    """Return the estimator's parameters; another limit replaces the default time."""
+    max_evals = arguments.max_evals or max_evals
+    seconds, cpu_time = arguments.max_time, arguments.cpu_time
+    if seconds is None and max_evals is None and cpu_time is None:
+        seconds = SECONDS
+    given = {"preset": arguments.preset, "max_time": seconds, "max_evals": max_evals}
+    given = given if cpu_time is None else {**given, "cpu_time": cpu_time}
+    return {**given, "transform_target": False} if arguments.s_gsr else given
+
+
+def _how(arguments: argparse.Namespace) -> dict[str, Any]:
+    return {"jobs": arguments.jobs, "json_path": arguments.json}
+
+
+def _shown(outcomes: list[Any], wanted: int, tables: Callable[[list[Any]], Any]) -> int:
+    if outcomes:
+        console().print(tables(outcomes))
+    return OK if len(outcomes) == wanted else INTERRUPTED
+
+
+def _curves(arguments: argparse.Namespace, names: list[str]) -> int:
+    from gsr.benchmarks import curve_runs
+    from gsr.benchmarks.suites.curves import ERRORS
+
+    curves = _selected(names)
+    kinds, runs = arguments.errors or ERRORS, arguments.runs or 1
+    outcomes = curve_runs.run(
+        curves, options=_options(arguments), errors=kinds, runs=runs, **_how(arguments)
+    )
+    return _shown(outcomes, len(curves) * len(kinds) * runs, curve_runs.tables)
+
+
+def _list(names: list[str]) -> int:
+    from gsr.benchmarks import curve_runs
+
+    console().print(curve_runs.list_curves(_selected(names)))
+    return OK
+
+
+def _selected(names: list[str]) -> list[Any]:
+    from gsr.benchmarks.suites.curves import select_curves
+
+    try:
+        return list(select_curves(names))
+    except ValueError as error:
+        raise GSRError(str(error)) from error
+
+
+def _on_files(arguments: argparse.Namespace, suite: str) -> int:
+    from gsr.benchmarks import blackbox, empirical, nist
+
+    module = {"nist": nist, "empirical": empirical, "blackbox": blackbox}[suite]
+    if arguments.data is None:
+        arguments.error(f"{suite} needs --data, the folder of its files")
+    runs = arguments.runs or 1
+    how = {"options": _options(arguments), "runs": runs, **_how(arguments)}
+    outcomes: list[Any] = module.run(arguments.data, **how)
+    return _shown(outcomes, len(outcomes), module.tables)
+
+
+def _nolaw(arguments: argparse.Namespace, _: list[str]) -> int:
+    from gsr.benchmarks import nolaw
+
+    runs = arguments.runs or 1
+    outcomes = nolaw.run(options=_options(arguments), runs=runs, **_how(arguments))
+    return _shown(outcomes, nolaw.N_TABLES * runs, nolaw.tables)
+
+
+def _coverage(arguments: argparse.Namespace, _: list[str]) -> int:
+    from gsr.benchmarks import coverage
+
+    options = _options(arguments, coverage.EVALUATIONS)
+    replications = arguments.runs or coverage.REPLICATIONS
+    outcomes = coverage.run(options=options, replications=replications, **_how(arguments))
+    return _shown(outcomes, 2 * len(coverage.CASES), coverage.tables)
+
+
+#: Suites whose data are files that are not part of the project.
+ON_FILES = ("nist", "empirical", "blackbox")
+#: From the name of another suite to its command, which is given the other names.
+SUITES: dict[str, Callable[[argparse.Namespace, list[str]], int]] = {
+    "curves": _curves,
+    "nolaw": _nolaw,
+    "coverage": _coverage,
+}
+NAMES = (*SUITES, *ON_FILES)
