@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from gsr.info import core_info
     from gsr.library import Library, Transformation
+    from gsr.prior.fitted_formula import FittedFormula
     from gsr.prior.written_formula import fit_formula
     from gsr.saving import load
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "DomainWarning": "exceptions",
     "Equation": "equation",
+    "FittedFormula": "prior.fitted_formula",
     "GSRError": "exceptions",
     "GSRRegressor": "estimator",
     "InterruptedWarning": "exceptions",
@@ -41,6 +43,7 @@ _HOMES = {
 __all__ = [
     "DomainWarning",
     "Equation",
+    "FittedFormula",
     "GSRError",
     "GSRRegressor",
     "InterruptedWarning",

@@ -45,6 +45,13 @@ HEADINGS = {
     "sympy": "SymPy",
     "predict": "callable",
 }
+#: What residuals say of a law.
+VERDICTS = {
+    "rounding": "exact",
+    "noise": "within noise",
+    "above": "structure left",
+    "unknown": "too few rows",
+}
 TEXTUAL = ("level", "equation", "explicit", "sympy", "predict")
 PICK = ">>>"
 #: A law has room for so many letters: other columns give way, in this order.
@@ -67,12 +74,12 @@ def column(name: str) -> str:
 # ---- files -------------------------------------------------------------------------------------
 
 
-def as_csv(rows: Rows) -> str:
+def as_csv(rows: Rows, names: Sequence[str] = IN_FILES) -> str:
     """Return comma-separated values with all digits; what is not known is empty."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(IN_FILES)
-    writer.writerows([_plain(getattr(row, name)) for name in IN_FILES] for row in rows)
+    writer.writerow(names)
+    writer.writerows([_plain(getattr(row, name)) for name in names] for row in rows)
     return text.getvalue()
 
 
@@ -85,9 +92,9 @@ def _plain(value: Any) -> str:
 # ---- plain text --------------------------------------------------------------------------------
 
 
-def as_text(rows: Rows) -> str:
+def as_text(rows: Rows, names: Sequence[str] = SHOWN) -> str:
     """Return aligned columns; laws are cut to the width of the terminal."""
-    columns = {name: ["" if name == "pick" else name] for name in SHOWN}
+    columns = {name: ["" if name == "pick" else name] for name in names}
     for name, cells in columns.items():
         cells += [_cell(row, name) for row in rows]
     laws = columns.pop("equation")
@@ -100,6 +107,27 @@ def as_text(rows: Rows) -> str:
     aligned = [_aligned(cells, name) for name, cells in columns.items()]
     cut = [_shortened(law, max(left, NARROWEST)) for law in laws]
     return "\n".join("  ".join(line).rstrip() for line in zip(*aligned, cut, strict=True))
+
+
+def ranked_text(rows: Rows) -> str:
+    """Return laws with their bits, errors and verdicts, in their order; laws are not cut."""
+    lines = [["", "bits", "rmse", "verdict", "law"]]
+    for row in rows:
+        rank = PICK if row.pick else ""
+        lines.append(
+            [rank, bits_text(row.bits), _number(row.rmse, "rmse"), row.verdict, row.equation]
+        )
+    columns = [list(cells) for cells in zip(*lines, strict=True)]
+    names = ("pick", "bits", "rmse", "level", "equation")
+    aligned = [_aligned(cells, name) for cells, name in zip(columns, names, strict=True)]
+    return "\n".join("  ".join(line).rstrip() for line in zip(*aligned, strict=True))
+
+
+def bits_text(bits: float) -> str:
+    """Return by how many bits a description is longer; a dash if that is not a number."""
+    if not math.isfinite(bits):
+        return "-"
+    return f"{bits:+.1f}" if abs(bits) < 100 else f"{bits:+,.0f}"
 
 
 def _aligned(cells: Sequence[str], name: str) -> list[str]:
@@ -154,16 +182,16 @@ def _latex_cell(row: EquationRow, name: str, digits: int) -> str:
 # ---- HTML --------------------------------------------------------------------------------------
 
 
-def as_html(rows: Rows) -> str:
+def as_html(rows: Rows, names: Sequence[str] = SHOWN) -> str:
     """Return a table in plain HTML, which every notebook renders."""
-    head = "".join(f"<th {_align(name)}>{HEADINGS[name]}</th>" for name in SHOWN)
-    body = "".join(_html_row(row) for row in rows)
+    head = "".join(f"<th {_align(name)}>{HEADINGS[name]}</th>" for name in names)
+    body = "".join(_html_row(row, names) for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _html_row(row: EquationRow) -> str:
+def _html_row(row: EquationRow, names: Sequence[str]) -> str:
     style = f' style="{PICKED}"' if row.pick else ""
-    cells = (f"<td {_align(name)}>{_html_cell(row, name)}</td>" for name in SHOWN)
+    cells = (f"<td {_align(name)}>{_html_cell(row, name)}</td>" for name in names)
     return f"<tr{style}>{''.join(cells)}</tr>"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gsr.encoding import complexity, decode, evaluate, latex
+from gsr.encoding import decode, evaluate, latex, law_complexity
 from gsr.encoding.matrices import Decoder
 from gsr.encoding.rows import Argument, Matrix, is_constant, negative_arguments, row_values, rows
 from gsr.encoding.writing import Writer, shown_name, text, weighted_sum
@@ -25,8 +25,6 @@ from gsr.transformation import Array
 Bars = tuple[tuple[int, ...], ...]
 Terms = list[tuple[float, Any]]
 ROWS_NAMED = 5
-#: Nodes of a coefficient, its product and its sum sign.
-TERM = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -181,19 +179,9 @@ class Equation:
 
     @property
     def complexity(self) -> int:
-        """Nodes of both sides, counted as the search counts them.
-
-        A coefficient with its product and sum sign adds 3 to a basis function; the constant is 2;
-        the leading target term has no coefficient.
-        """
-        n_features = len(self.feature_names)
-        nodes = -TERM
-        for matrix in self.psi:
-            nodes += TERM + complexity(matrix, self.target_library)
-        for matrix in self.phi:
-            constant = is_constant(matrix, self.library)
-            nodes += 2 if constant else TERM + complexity(matrix, self.library, n_features)
-        return nodes
+        """Nodes of both sides, counted as the search counts them."""
+        libraries = (self.library, self.target_library)
+        return law_complexity(self.psi, self.phi, *libraries, len(self.feature_names))
 
     def _order(self) -> list[int]:
         """Return the feature terms as they are written: the constant last."""

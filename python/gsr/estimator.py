@@ -15,15 +15,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gsr import options, prior, search, selection, subset, validation
 from gsr import rows as row_sets
+from gsr.conclusion import conclude
 from gsr.equation import check_names
 from gsr.exceptions import GSRError, InterruptedWarning, PredictionWarning
 from gsr.library import Library, Transformation
 from gsr.presentation import Presentation
-from gsr.problem import Problem, core_settings, make_evolution, make_problem
+from gsr.problem import Problem, core_settings, extend, make_evolution, make_problem
 from gsr.progress import reporter
 from gsr.rows import Missing, Rows
 from gsr.selection.criteria import Criterion
-from gsr.selection.tidy import tidied
+from gsr.session import Session
 
 Array = npt.NDArray[np.float64]
 LibrarySpec = Library | str | Sequence[str | Transformation]
@@ -33,7 +34,7 @@ Callback = Callable[[search.Progress], object]
 #: Attributes of a model of one target.
 OF_ONE_TARGET = (
     "front_", "best_index_", "equation_", "history_", "status_", "n_generations_",
-    "n_evaluations_", "n_unconverged_",
+    "n_evaluations_", "n_unconverged_", "n_rows_", "criterion_", "criterion_value_",
 )  # fmt: skip
 
 
@@ -94,12 +95,25 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         and in products, for every psi (on by default).
 
     max_time : float or None, default 10
-        **Effort.** Seconds after which the best laws so far are kept.
+        **Effort.** Seconds after which the best laws so far are kept, final fits included. A search
+        on noisy data ends before that when its choice has not changed for a good while.
     max_evals, max_generations : int, optional
         Likewise in individuals evaluated, and in generations. Results are reproducible with these,
         with `max_time` only if the search ends before.
     max_rows : int, default 1000
         Rows that the search looks at; laws are confirmed and fitted on all.
+
+    errors : {"auto", "constant", "relative", "poisson"}
+        **Noise.** How measurements of y scatter around the law: equally everywhere, in proportion
+        to y, or with a variance of y as counts do. ``"auto"`` compares constant, relative and mixed
+        scatter by their likelihood. Standard deviations that are known go to `fit` as `sigma`.
+
+    loss : {"squared", "absolute", "huber", "quantile"}
+        What fit and choice minimise. Outliers move ``"absolute"`` and ``"huber"`` little;
+        ``"quantile"`` looks for a law below which lies the part `quantile` of the rows. The errors
+        of `equations_` are root mean squares all the same.
+    quantile : float, default 0.5
+        For ``loss="quantile"``, between 0.001 and 0.999.
 
     criterion : str or callable, default "mdl"
         **Choice.** Which law of the front is chosen when none is exact: ``"mdl"``, ``"bic"``,
@@ -150,13 +164,22 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
     front_ : list of FrontEntry
         The Pareto front of error against complexity, simplest first.
     status_ : str
-        Why the search ended: ``exact``, ``threshold``, ``max_generations``, ``max_evals``,
-        ``max_time``, ``stopped`` (by the callback) or ``interrupted``.
+        Why the search ended: ``exact``, ``settled`` (the choice had not changed for a good while),
+        ``threshold``, ``max_generations``, ``max_evals``, ``max_time``, ``stopped`` (by the
+        callback) or ``interrupted``.
     best_index_ : int
         Where `equation_` is on the front.
     rounded_equation_ : Equation
         The chosen law with constants near simple numbers (0.49998) rounded (1/2), where the data
         agree, and the others fitted again.
+    noise_ : str
+        How measurements scatter around the chosen law: ``"scatter grows with k: 4.8 % of k"``.
+    why_ : str
+        Why this law was chosen, and what the next best takes.
+    criterion_, criterion_value_
+        By what it was chosen, and the value for it: the bits of law and data for ``"mdl"``.
+    n_rows_ : int
+        Rows that laws are compared on; copies of a row count once.
     level_ : str
         What the chosen law leaves: ``"rounding"`` (it is exact), ``"noise"``, ``"above"`` (it is an
         approximation) or ``"unknown"`` (too few rows to tell).
@@ -211,6 +234,9 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         max_evals: int | None = None,
         max_generations: int | None = None,
         max_rows: int = subset.MAX_ROWS,
+        errors: str = "auto",
+        loss: str = "squared",
+        quantile: float = 0.5,
         criterion: Criterion = "mdl",
         poles: selection.PolePolicy = "avoid",
         validation_fraction: float | None = None,
@@ -246,6 +272,9 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         self.max_evals = max_evals
         self.max_generations = max_generations
         self.max_rows = max_rows
+        self.errors = errors
+        self.loss = loss
+        self.quantile = quantile
         self.criterion = criterion
         self.poles = poles
         self.validation_fraction = validation_fraction
@@ -276,7 +305,13 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
     # ---- fitting -----------------------------------------------------------------------------
 
     def fit(
-        self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None = None,
+        *,
+        sigma: npt.ArrayLike | None = None,
+        x_sigma: npt.ArrayLike | None = None,
     ) -> GSRRegressor:
         """Search for laws.
 
@@ -289,6 +324,11 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
             the other, each with the full effort.
         sample_weight : array of shape (n_samples,), optional
             Weights of the rows in fit and choice; a row of weight 2 is the same as two copies.
+        sigma : array of the shape of y, or float, optional
+            Standard deviation of each measurement of y.
+        x_sigma : array of shape (n_samples, n_features) or (n_features,), or float, optional
+            Standard deviations of the features, 0 where they are exact. The chosen law is then
+            fitted by orthogonal distance regression.
 
         Returns
         -------
@@ -296,27 +336,35 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
             The estimator itself.
         """
         self._check_parameters()
-        everything = self._validate(X, y, sample_weight)
+        everything = self._validate(X, y, sample_weight, sigma, x_sigma)
         if everything.y.ndim == 2:
-            return self._fit_each(X, y, sample_weight)
+            return self._fit_each(X, y, sample_weight, sigma, x_sigma)
         problem, held = self._pose(everything)
-        again = (getattr(self, "_running", None), getattr(self, "front_", ()))
-        evolution = make_evolution(problem, *(again if self.warm_start else ()))
-        start = time.perf_counter()
         history: list[search.Progress] = []
         with reporter(self.verbose, self.callback) as report:
-            status = search.run(
-                evolution,
-                self.max_time,
-                search.recorded(report, history),
-                lambda: problem.current(evolution.front()),
-            )
-        seconds = time.perf_counter() - start
+            session = self._session(problem, search.recorded(report, history))
+            status = session.run()
+        seconds = time.perf_counter() - session.started
         with search.uninterrupted(_warn_interrupted):
-            self._take(evolution, status, seconds, history, problem, held)
+            self._take(
+                session.evolution, status, seconds, history, session.problem, held,
+                laws=session.laws(), until=session.deadline, work_before=session.work_before,
+            )  # fmt: skip
+        self.fit_time_ = time.perf_counter() - session.started
         if self.warm_start:
-            self._running = (problem, evolution)
+            self._running = (problem, session.problem, session.evolution)
         return self
+
+    def _session(self, problem: Problem, report: Callable[[search.Progress], object]) -> Session:
+        """Return the search: the last one if it goes on, else a new one."""
+        running: tuple[Problem, Problem, Any] | None = getattr(self, "_running", None)
+        if self.warm_start and running is not None and problem.is_same(running[0]):
+            _, last, evolution = running
+            last.parameters = problem.parameters
+            extend(evolution, last)
+            return Session(last, evolution, self.max_time, report)
+        earlier = getattr(self, "front_", ()) if self.warm_start else ()
+        return Session(problem, make_evolution(problem, earlier), self.max_time, report)
 
     def _check_parameters(self) -> Any:
         """Return the core's settings, if all parameters are what they may be."""
@@ -338,32 +386,49 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         history: list[search.Progress],
         problem: Problem,
         held: Rows | None,
+        *,
+        laws: Sequence[Any] | None = None,
+        until: float | None = None,
+        work_before: tuple[int, int] = (0, 0),
     ) -> None:
-        """Take over what a search has found."""
+        """Take over what a search has found; `laws` are all that are worth comparing."""
         self.status_ = status
         self.fit_time_ = seconds
         self.history_ = history
-        self.n_generations_ = evolution.generation + 1
-        self.n_evaluations_ = evolution.evaluations
+        self.n_generations_ = evolution.generation + 1 + work_before[0]
+        self.n_evaluations_ = evolution.evaluations + work_before[1]
         self.n_unconverged_ = evolution.n_unconverged
-        self._conclude([*evolution.front(), *evolution.runners_up()], problem, held)
+        found = [*evolution.front(), *evolution.runners_up()] if laws is None else laws
+        self._conclude(found, problem, held, until)
 
-    def _fit_each(self, X: Any, y: Any, sample_weight: Any) -> GSRRegressor:
+    def _fit_each(
+        self, X: Any, y: Any, sample_weight: Any, sigma: Any, x_sigma: Any
+    ) -> GSRRegressor:
         """Fit a model of its own for each target."""
         for name in OF_ONE_TARGET:
             self.__dict__.pop(name, None)
         targets = self._targets(y)
         models = {name: self._for_one(name, set(targets) - {name}) for name in targets}
-        for name, model in models.items():
-            model._validate(X, targets[name], sample_weight)  # told before the first search
+        errors = dict.fromkeys(targets) if sigma is None else self._sigma_of_each(sigma, targets)
+        for name, model in models.items():  # mistakes are reported before the first search
+            model._validate(X, targets[name], sample_weight, errors[name], x_sigma)
         self.models_: dict[str, GSRRegressor] = {}
         for name, model in models.items():
             model._given_name = name
-            self.models_[name] = model.fit(X, targets[name], sample_weight)
+            self.models_[name] = model.fit(
+                X, targets[name], sample_weight, sigma=errors[name], x_sigma=x_sigma
+            )
             if model.status_ == "interrupted":
                 break
         self.fit_time_ = sum(model.fit_time_ for model in self.models_.values())
         return self
+
+    @staticmethod
+    def _sigma_of_each(sigma: Any, targets: Mapping[str, Any]) -> dict[str, Any]:
+        columns = np.column_stack(list(targets.values()))
+        known = validation.as_sigma(sigma, columns)
+        assert known is not None
+        return dict(zip(targets, known.T, strict=True))
 
     def _targets(self, y: Any) -> dict[str, Any]:
         return row_sets.targets(y)
@@ -378,24 +443,26 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         model.set_params(**known)
         return model
 
-    def _conclude(self, laws: Sequence[Any], problem: Problem, held: Rows | None) -> None:
+    def _conclude(
+        self,
+        laws: Sequence[Any],
+        problem: Problem,
+        held: Rows | None,
+        until: float | None = None,
+    ) -> None:
         """Refine, compare and choose."""
-        entries = problem.entries(laws, held)
-        n_rows = len(problem.data.y)
-        chosen = entries[selection.best(entries, n_rows, self.criterion, self.poles)]
-        if problem.everything is not None:
-            finished = selection.finish(chosen, problem.blueprint.equation, problem.everything)
-            chosen = finished if problem.admits(finished.law) else chosen
-        shorter = tidied(chosen, problem.everything or problem.data)
-        chosen = shorter if problem.admits(shorter.law) else chosen
-        front = selection.pareto(entries, chosen)[0]
-        self.front_ = selection.without_copies(front, chosen, problem.data.X)
-        self.best_index_ = self.front_.index(chosen)
-        self.equation_ = chosen.label()
+        found = conclude(problem, laws, held, self.criterion, self.poles, until)
+        chosen = found.front[found.best_index]
+        assert chosen.data is not None
+        self.n_rows_ = len(chosen.data.y)
+        self.front_, self._others = found.front, found.others
+        self._present(chosen, self.criterion)
 
     # ---- checks ------------------------------------------------------------------------------
 
-    def _validate(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+    def _validate(
+        self, X: Any, y: Any, sample_weight: Any, sigma: Any = None, x_sigma: Any = None
+    ) -> Rows:
         validation.check_columns(X)
         given = {} if y is not None else {"y": None}  # scikit-learn's message for no target
         table = validate_data(self, X, **given, dtype=np.float64, ensure_all_finite=False)
@@ -403,10 +470,18 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         if target.ndim == 2 and target.shape[1] == 1:
             target = target[:, 0]
         weights = validation.as_weights(sample_weight, table)
+        deviations = validation.as_sigma(sigma, target)
+        of_features = validation.as_x_sigma(x_sigma, table)
+        if weights is not None and deviations is not None:
+            raise GSRError("give either sample_weight or sigma, not both")
+        if weights is not None and self.errors in ("relative", "poisson"):
+            raise GSRError(f"errors={self.errors!r} weights the rows: leave out sample_weight")
         if target.ndim == 2:
             return Rows(table, target)
         self._name_variables(table.shape[1], y)
-        rows = Rows(table, target, weights)
+        rows = Rows(table, target, weights, x_sigma=of_features)
+        if deviations is not None:
+            rows = Rows(table, target, deviations**-2.0, 1.0, of_features).normalised()
         rows = row_sets.without_missing(rows, self.missing, self._names)
         return validation.checked(rows, self._names, self._target_name, self.validation_fraction)
 
@@ -428,7 +503,12 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
     # ---- using -------------------------------------------------------------------------------
 
     def predict(
-        self, X: npt.ArrayLike, index: int | None = None, *, return_std: bool = False
+        self,
+        X: npt.ArrayLike,
+        index: int | None = None,
+        *,
+        return_std: bool = False,
+        sigma: npt.ArrayLike | None = None,
     ) -> Any:
         """Solve g(y) = f(x) for y.
 
@@ -442,6 +522,9 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
             Row of `equations_`; the chosen law unless given.
         return_std : bool
             Also return the standard deviation of each prediction, that of the noise included.
+        sigma : array of shape (n_samples,), or float, optional
+            For `return_std`: standard deviations of the new measurements, if the model was fitted
+            with `sigma`.
 
         Returns
         -------
@@ -450,7 +533,10 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         """
         check_is_fitted(self)
         if hasattr(self, "models_"):
-            found = [m.predict(X, index, return_std=return_std) for m in self.models_.values()]
+            found = [
+                model.predict(X, index, return_std=return_std, sigma=sigma)
+                for model in self.models_.values()
+            ]
             if return_std:
                 return tuple(np.column_stack(part) for part in zip(*found, strict=True))
             return np.column_stack(found)
@@ -465,7 +551,9 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         deviations = np.full(len(table), np.nan)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PredictionWarning)  # it has been told
-            deviations[complete] = prediction_std(entry, table[complete])
+            errors = validation.as_sigma(sigma, values)
+            errors = None if errors is None else errors[complete]
+            deviations[complete] = prediction_std(entry, table[complete], sigma=errors)
         return values, deviations
 
     def score(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: Any = None) -> float:

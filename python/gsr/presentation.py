@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
-from gsr import validation
+from gsr import selection, validation
 from gsr.equation import Equation
 from gsr.exceptions import GSRError, SeveralTargetsError
 from gsr.rows import Missing
-from gsr.selection import FrontEntry
+from gsr.selection import FrontEntry, PolePolicy, criteria, reasons
+from gsr.selection.choice import FAILURES
+from gsr.selection.criteria import Criterion
 
 if TYPE_CHECKING:
     from gsr.table import EquationTable
 
 Array = npt.NDArray[np.float64]
+Self = TypeVar("Self", bound="Presentation")
 
 
 class Presentation:
@@ -32,8 +36,14 @@ class Presentation:
     front_: list[FrontEntry]
     best_index_: int
     equation_: Equation
+    n_rows_: int
+    criterion_: str
+    criterion_value_: float | None
+    criterion: Criterion
+    poles: PolePolicy
     missing: Missing
     _names: list[str]
+    _others: Sequence[FrontEntry] = ()
 
     # ---- laws --------------------------------------------------------------------------------
 
@@ -44,7 +54,51 @@ class Presentation:
 
         check_is_fitted(self)
         self._check_single()
-        return EquationTable(self.front_, self.best_index_)
+        return EquationTable(self.front_, self.best_index_, self._others)
+
+    def choose(self: Self, criterion: Criterion | None = None, *, index: int | None = None) -> Self:
+        """Choose another law of those that the search has found.
+
+        Parameters
+        ----------
+        criterion : str or callable, optional
+            As the parameter of that name, whose value is taken unless given.
+        index : int, optional
+            The law in this row of `equations_` instead.
+
+        Returns
+        -------
+        GSRRegressor
+            The estimator itself, with the law as `equation_`. A law that was not in the table is
+            then, and those that it beats are not.
+        """
+        chosen = self._entry(index)
+        if index is not None:
+            if criterion is not None:
+                raise GSRError("give either a criterion or an index, not both")
+            self._present(chosen, reasons.BY_INDEX)
+            return self
+        asked = self.criterion if criterion is None else criterion
+        criteria.check(asked)
+        self._check_known(asked)
+        entries = [*self.front_, *self._others]
+        n_rows = getattr(self, "n_rows_", 0)
+        self._present(entries[selection.best(entries, n_rows, asked, self.poles)], asked)
+        return self
+
+    @property
+    def why_(self) -> str:
+        """Why the chosen law was chosen, in one line."""
+        chosen = self._entry(None)
+        compared = [*self.front_, *self._others]
+        with threadpool_limits(1):
+            return reasons.why(
+                chosen,
+                compared,
+                getattr(self, "n_rows_", 0),
+                getattr(self, "criterion_", "mdl"),
+                getattr(self, "criterion_value_", None),
+            )
 
     def get_best(self) -> FrontEntry:
         """Return the chosen entry of the front."""
@@ -54,6 +108,18 @@ class Presentation:
     def level_(self) -> str:
         """What the chosen law leaves: rounding, noise, or more."""
         return str(self._entry(None).level)
+
+    @property
+    def noise_(self) -> str:
+        """How measurements scatter around the chosen law, in one line."""
+        entry = self._entry(None)
+        if entry.exact:
+            return "scatter is rounding"
+        try:
+            known = entry.uncertainty
+        except FAILURES:
+            return "scatter is not known"
+        return known.noise.describe(entry.equation.target_name, known.sigma)
 
     @property
     def rounded_equation_(self) -> Equation:
@@ -110,6 +176,7 @@ class Presentation:
         index: int | None = None,
         *,
         kind: str = "prediction",
+        sigma: npt.ArrayLike | None = None,
     ) -> Array:
         """Return intervals for y.
 
@@ -123,6 +190,9 @@ class Presentation:
             Row of `equations_`.
         kind : {"prediction", "mean"}
             For a new measurement, noise included, or for the law's value.
+        sigma : array of shape (n_samples,), or float, optional
+            Standard deviations of the new measurements, if the model was fitted with `sigma`;
+            interpolated from those of the training rows unless given.
 
         Returns
         -------
@@ -134,7 +204,9 @@ class Presentation:
         entry = self._entry(index)
         table, complete = self._table(X)
         ends = np.full((len(table), 2), np.nan)
-        ends[complete] = prediction_interval(entry, table[complete], level, kind)
+        errors = validation.as_sigma(sigma, table[:, 0])
+        errors = None if errors is None else errors[complete]
+        ends[complete] = prediction_interval(entry, table[complete], level, kind, errors)
         return ends
 
     # ---- files and pictures ------------------------------------------------------------------
@@ -206,6 +278,28 @@ class Presentation:
         return plotting.plot(self, kind, **options)
 
     # ---- helpers -----------------------------------------------------------------------------
+
+    def _present(self, chosen: FrontEntry, criterion: Criterion) -> None:
+        """Make a law the chosen one; one from beside the front joins it."""
+        entries = [*self.front_, *self._others]
+        if chosen not in self.front_:
+            self.front_ = selection.pareto(entries, chosen)[0]
+            self._others = [entry for entry in entries if entry not in self.front_]
+        self.best_index_ = self.front_.index(chosen)
+        self.equation_ = chosen.label()
+        self.criterion_, self.criterion_value_ = reasons.name_of(criterion), None
+        if criterion != reasons.BY_INDEX:
+            n_rows = getattr(self, "n_rows_", 0)
+            self.criterion_value_ = reasons.value_of(chosen, entries, n_rows, criterion)
+
+    def _check_known(self, criterion: Criterion) -> None:
+        """Raise if a model that was read lacks what a criterion needs."""
+        entries = [*self.front_, *self._others]
+        needed = {"mdl": "length", "held_out": "left_out"}.get(str(criterion))
+        if criterion in ("bic", "aicc") and not hasattr(self, "n_rows_"):
+            raise GSRError(f"the model does not say on how many rows it was fitted: no {criterion}")
+        if needed and any(e.data is None and needed not in vars(e) for e in entries):
+            raise GSRError(f"the model was saved without what {criterion!r} needs; fit it again")
 
     def _table(self, X: Any) -> tuple[Array, npt.NDArray[np.bool_]]:
         """Return the checked features and which rows have no missing value."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
@@ -23,8 +23,13 @@ from gsr.islands.migration import default_migration
 from gsr.library import Library, resolve
 from gsr.progress import current_law
 from gsr.rows import Rows
-from gsr.selection import FrontEntry, criteria
-from gsr.selection.fitted import Training
+from gsr.selection import FrontEntry, criteria, target_scale
+from gsr.selection.fitted import LawLike, Training, weights
+from gsr.selection.freed import with_freed_constants
+from gsr.selection.loss import LOSSES, Loss, neighbour_residuals
+from gsr.selection.noise import ERRORS, Noise, given, of_kind
+from gsr.selection.noise_choice import Explained, noise_of_weights
+from gsr.selection.target_scale import TargetScale
 from gsr.transformation import Array
 
 #: The paper's appendix table for its own preset, every built-in transformation otherwise.
@@ -33,6 +38,10 @@ DEFAULT_LIBRARY = {"paper": "table13", "default": "all"}
 NOT_FOR_TARGETS = ("cos", "sin", "tan")
 #: What is known about laws as a whole.
 OF_PRIOR = ("units", "required_terms", "start", "max_terms", "max_complexity", "constraints")
+#: Weights that differ by more than this, in powers of two, in half of the rows are others.
+DIFFERENT_WEIGHTS = 0.5
+#: Mean change of the weights from which outliers are others.
+OTHER_OUTLIERS = 0.05
 #: Parameters that may change while a search goes on (warm_start).
 OF_THE_RUN = ("max_time", "max_evals", "max_generations", "verbose", "callback", "warm_start")
 
@@ -49,17 +58,99 @@ class Problem:
         What islands are made of.
     everything : Training, optional
         All rows, if the search looks at some of them.
+    noise : Noise
+        What the weights of the rows stand for.
+    weights : array, optional
+        Weights of the rows of the search for their noise. Those of the blueprint may also make
+        outliers count less.
+    x_sigma : array, optional
+        Standard deviations of the features of the rows that the search looks at.
+    errors : str
+        How the noise is known: ``"auto"`` if the search may change its mind, ``"fixed"`` if not.
     """
 
     parameters: Mapping[str, Any]
     blueprint: Blueprint
     everything: Training | None
+    noise: Noise = field(default_factory=Noise)
+    errors: str = "fixed"
+    weights: Array | None = None
+    x_sigma: Array | None = None
 
     @cached_property
     def data(self) -> Training:
         """The rows that the search looks at."""
         of = self.blueprint
-        return Training(of.library, of.target_library, of.X, of.y, of.weights)
+        tables = of.library, of.target_library
+        return Training(
+            *tables, of.X, of.y, self.weights, self.noise, x_sigma=self.x_sigma, loss=self.loss
+        )
+
+    @property
+    def loss(self) -> Loss:
+        """What fits minimise."""
+        return Loss(self.parameters["loss"], self.parameters["quantile"])
+
+    def differs(self, data: Training) -> bool:
+        """Tell whether rows are weighted so differently that the search should start anew."""
+        if data.noise.kind != self.noise.kind:
+            return True
+        if data.weights is None or self.data.weights is None:
+            return (data.weights is None) != (self.data.weights is None)
+        ratios = np.abs(np.log2(data.weights / self.data.weights))
+        return bool(np.median(ratios) > DIFFERENT_WEIGHTS)
+
+    def weighted(self, best: Explained) -> Problem:
+        """Return the same problem with rows weighted for noise around a law."""
+        return replace(self, noise=best.data.noise).around(best.law)
+
+    def around(self, law: LawLike) -> Problem:
+        """Return the problem with the weights that its noise has around a law."""
+        data = _around(law, self.data, self.noise)
+        everything = self.everything and _around(law, self.everything, self.noise)
+        blueprint = replace(self.blueprint, weights=data.weights)
+        found = replace(
+            self, blueprint=blueprint, everything=everything, noise=data.noise, weights=data.weights
+        )
+        return found.resisting(law)
+
+    def resisting(self, law: LawLike | None = None) -> Problem:
+        """Return the problem with outliers counting less in the search, if the loss is such.
+
+        Outliers are those of a law; of the median of their neighbours unless one is given.
+        """
+        if self.loss.is_squared or (law is None and self.loss.kind == "quantile"):
+            return self
+        if law is None:
+            residuals = neighbour_residuals(self.data.X, self.data.y)
+        else:
+            residuals = target_scale.residuals(law, self.data)
+        if not np.isfinite(residuals).all():
+            return self
+        rows = self.data.reweighted(self.loss.search_weights(residuals))
+        return replace(self, blueprint=replace(self.blueprint, weights=rows.weights))
+
+    def resists_differently(self, other: Problem) -> bool:
+        """Tell whether outliers of another law are others."""
+        ones = np.ones(len(self.data.y))
+        here, there = (
+            ones if p.blueprint.weights is None else p.blueprint.weights for p in (self, other)
+        )
+        return bool(np.abs(here - there).mean() > OTHER_OUTLIERS)
+
+    def with_weighted_noise(self, law: LawLike) -> Problem:
+        """Return the problem with noise that follows the weights of the rows, if it does so."""
+        noise = noise_of_weights(law, self.data)
+        everything = self.everything and replace(self.everything, noise=noise)
+        return replace(self, noise=noise, everything=everything)
+
+    def after(self, generations: int, evaluations: int) -> Problem:
+        """Return the problem for a search that goes on after so much work."""
+        settings = dict(self.blueprint.settings)
+        for name, used in (("max_evaluations", evaluations), ("max_generations", generations)):
+            if settings[name]:
+                settings[name] = max(settings[name] - used, 1)
+        return replace(self, blueprint=replace(self.blueprint, settings=settings))
 
     def current(self, laws: Sequence[Any]) -> str:
         """Write the law that would be chosen now, roughly."""
@@ -68,11 +159,34 @@ class Problem:
 
     def admits(self, law: Any) -> bool:
         """Tell whether a law keeps to all that is known: the last gate before it is shown."""
-        return self.blueprint.admits(law)
+        constants = bool(self.blueprint.settings["constants"])
+        return (constants or not weights(law)) and self.blueprint.admits(law)
 
-    def entries(self, laws: Sequence[Any], held: Rows | None) -> list[FrontEntry]:
-        """Return the laws, refined and with the shape that is asked for."""
-        found = selection.front(laws, self.blueprint.equation, self.data, self.everything)
+    def freed(self, laws: Sequence[LawLike]) -> list[LawLike]:
+        """Return variants of the best laws with more constants, where the encoding has them."""
+        settings = self.blueprint.settings
+        if not settings["constants"]:
+            return []
+        return with_freed_constants(
+            laws, self.data, self.admits, shifts=settings["one"], nested=settings["depth"] > 1
+        )
+
+    def entries(
+        self, laws: Sequence[Any], held: Rows | None, until: float | None = None
+    ) -> list[FrontEntry]:
+        """Return the laws, refined and with the shape that is asked for.
+
+        Parameters
+        ----------
+        laws : sequence
+            Laws of the search.
+        held : Rows, optional
+            Rows held out of it.
+        until : float, optional
+            When to stop refining, on the clock of `time.perf_counter`.
+        """
+        equation = self.blueprint.equation
+        found = selection.front(laws, equation, self.data, self.everything, until, self.admits)
         found = self._acceptable(found)
         if held is not None:
             found = [replace(entry, held_out=_error(entry.equation, held)) for entry in found]
@@ -99,13 +213,15 @@ class Problem:
         of = self.blueprint
         return fixed, of.names, of.target_name, of.weights is None
 
-    def _arrays(self) -> tuple[Array, Array, Array]:
-        of = self.blueprint
-        return of.X, of.y, np.ones(0) if of.weights is None else of.weights
+    def _arrays(self) -> tuple[Array, Array, Array, Array]:
+        of, nothing = self.blueprint, np.ones(0)
+        weights = nothing if of.weights is None else of.weights
+        return of.X, of.y, weights, nothing if self.x_sigma is None else self.x_sigma
 
-    def adopt(self, other: Problem) -> None:
-        """Take over what the core of the other problem refers to."""
-        self.blueprint = other.blueprint
+
+def _around(law: LawLike, data: Training, noise: Noise) -> Training:
+    values = TargetScale(law, data).solve(data.X, data.y)
+    return data.with_noise(noise, np.where(np.isfinite(values), values, data.y))
 
 
 def _error(equation: Equation, rows: Rows) -> float:
@@ -131,6 +247,9 @@ def core_settings(parameters: Mapping[str, Any]) -> Any:
     options.check_required("islands", asked.islands, validation.PARAMETERS["islands"])
     options.check_choice("poles", asked.poles, selection.POLE_POLICIES)
     options.check_choice("missing", asked.missing, row_sets.MISSING)
+    options.check_choice("errors", asked.errors, ERRORS)
+    options.check_choice("loss", asked.loss, LOSSES)
+    options.check_required("quantile", asked.quantile, validation.PARAMETERS["quantile"])
     criteria.check(asked.criterion)
     if asked.n_jobs == 0:
         raise GSRError("n_jobs must be a number of threads, or -1 for all cores, got 0")
@@ -178,18 +297,35 @@ def make_problem(
     )
     target_library = prior.without(target_library, rules[target_name])
     seen = known.take(subset.choose(known.X, known.y, asked.max_rows, settings.seed))
-    everything = (
-        Training(library, target_library, known.X, known.y, known.weights)
-        if len(seen) < len(known)
-        else None
-    )
+    tables = (library, target_library)
+    everything = _training(known, *tables, asked) if len(seen) < len(known) else None
+    searched = _training(seen, *tables, asked)
     blueprint = Blueprint(
         library, target_library, names, target_name, settings_values(settings),
-        np.asfortranarray(seen.X), seen.y, seen.weights, rules=rules,
+        np.asfortranarray(seen.X), seen.y, searched.weights, rules=rules,
     )  # fmt: skip
     blueprint = _with_prior(blueprint, asked)
     _check_solver(asked, blueprint)
-    return Problem(parameters, blueprint, everything)
+    is_open = asked.errors == "auto" and known.weights is None and known.precision is None
+    errors = "auto" if is_open and blueprint.settings["solver"] != "printed" else "fixed"
+    problem = Problem(
+        parameters, blueprint, everything, searched.noise, errors, searched.weights, seen.x_sigma
+    )
+    return problem.resisting()
+
+
+def _training(rows: Rows, library: Library, target_library: Library, asked: Any) -> Training:
+    """Return rows with the weights of their noise, as far as it is known before a search."""
+    data = Training(
+        library, target_library, rows.X, rows.y, rows.weights, x_sigma=rows.x_sigma,
+        loss=Loss(asked.loss, asked.quantile),
+    )  # fmt: skip
+    errors, sigma = asked.errors, rows.sigma
+    if sigma is not None and rows.precision is not None:
+        return replace(data, noise=replace(given(sigma, rows.y), precision=rows.precision))
+    if errors in ("auto", "constant"):
+        return data
+    return data.with_noise(of_kind(errors, rows.y), rows.y)
 
 
 def _check_solver(asked: SimpleNamespace, blueprint: Blueprint) -> None:
@@ -197,7 +333,9 @@ def _check_solver(asked: SimpleNamespace, blueprint: Blueprint) -> None:
     if blueprint.settings["solver"] != "printed":
         return
     knows = [name for name in OF_PRIOR if getattr(asked, name) is not None]
-    knows += ["sample_weight"] if blueprint.weights is not None else []
+    weighted = blueprint.weights is not None
+    knows += ["sample_weight, sigma or errors"] if weighted else []
+    knows += ["loss"] if asked.loss != "squared" else []
     knows += ["allow and forbid"] if any(blueprint.rules.values()) else []
     if knows:
         raise GSRError(f"solver='printed' cannot be combined with {', '.join(knows)}")
@@ -276,46 +414,46 @@ def _check_required(terms: Any, required: Sequence[Any], data: Blueprint) -> Non
 
 
 def make_evolution(
-    problem: Problem, last: tuple[Problem, Any] | None = None, earlier: Sequence[FrontEntry] = ()
+    problem: Problem, earlier: Sequence[FrontEntry] = (), laws: Sequence[LawLike] = ()
 ) -> Any:
-    """Return the search: the last one if it goes on, else a new one.
+    """Return a new search.
 
     Parameters
     ----------
     problem : Problem
         What it is about.
-    last : tuple of Problem and Evolution, optional
-        A search that may go on.
     earlier : sequence of FrontEntry
-        Laws that a new search starts from, where they have its libraries.
+        Laws to start from, where they have its libraries.
+    laws : sequence
+        Laws of this problem to start from.
 
     Returns
     -------
     Evolution
     """
-    if last is not None and problem.is_same(last[0]):
-        # What the last run was asked with is what its laws were made with.
-        problem.adopt(last[0])
-        asked = problem.parameters
-        last[1].extend(asked["max_generations"] or 0, asked["max_evals"] or 0)
-        return last[1]
-    if problem.parameters["islands"] > 1:
-        return _islands(problem, earlier)
-    evolution = problem.blueprint.island()
-    add_earlier(evolution, problem, earlier)
+    several = problem.parameters["islands"] > 1
+    evolution = _islands(problem) if several else problem.blueprint.island()
+    first = evolution.first if several else evolution
+    add_earlier(first, problem, earlier)
+    for law in laws:
+        start_from(first, law.psi, law.phi)
     return evolution
 
 
-def _islands(problem: Problem, earlier: Sequence[FrontEntry]) -> LocalIslands:
+def extend(evolution: Any, problem: Problem) -> None:
+    """Let a search that has ended go on, within the limits that are asked for now."""
+    asked = problem.parameters
+    evolution.extend(asked["max_generations"] or 0, asked["max_evals"] or 0)
+
+
+def _islands(problem: Problem) -> LocalIslands:
     n_islands = int(problem.parameters["islands"])
     of = problem.blueprint
     n_threads = int(of.settings["n_threads"])
     alone = {**of.settings, "n_threads": max(1, n_threads // n_islands), "max_evaluations": 0}
     migration = default_migration(n_islands, int(of.settings["seed"]))
     max_evals = problem.parameters["max_evals"]
-    islands = LocalIslands(replace(of, settings=alone), n_islands, n_threads, migration, max_evals)
-    add_earlier(islands.first, problem, earlier)
-    return islands
+    return LocalIslands(replace(of, settings=alone), n_islands, n_threads, migration, max_evals)
 
 
 def add_earlier(island: Any, problem: Problem, earlier: Sequence[FrontEntry]) -> None:

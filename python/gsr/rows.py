@@ -35,11 +35,17 @@ class Rows:
         Target.
     weights : array of shape (N,), optional
         Weights with a mean of 1; all rows count alike without.
+    precision : float, optional
+        If standard deviations are given: the mean of 1/sigma^2, by which weights were divided.
+    x_sigma : array of shape (N, d), optional
+        Standard deviations of the features, 0 where they are exact.
     """
 
     X: Array
     y: Array
     weights: Array | None = None
+    precision: float | None = None
+    x_sigma: Array | None = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -47,13 +53,25 @@ class Rows:
     def take(self, rows: Indices) -> Rows:
         """Return some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
-        return Rows(self.X[rows], self.y[rows], weights).normalised()
+        x_sigma = None if self.x_sigma is None else self.x_sigma[rows]
+        return Rows(self.X[rows], self.y[rows], weights, self.precision, x_sigma).normalised()
+
+    @property
+    def sigma(self) -> Array | None:
+        """Standard deviations of the rows, if they are given."""
+        if self.precision is None:
+            return None
+        weights = np.ones(len(self)) if self.weights is None else self.weights
+        return np.asarray(1.0 / np.sqrt(weights * self.precision))
 
     def normalised(self) -> Rows:
         """Return the rows with weights of mean 1; without, if they are all the same."""
-        if self.weights is None or np.ptp(self.weights) == 0.0:
-            return replace(self, weights=None)
-        return replace(self, weights=self.weights / self.weights.mean())
+        if self.weights is None:
+            return self
+        mean = float(self.weights.mean())
+        precision = None if self.precision is None else self.precision * mean
+        even = np.ptp(self.weights) == 0.0
+        return replace(self, weights=None if even else self.weights / mean, precision=precision)
 
 
 def without_missing(rows: Rows, policy: Missing, names: Sequence[str]) -> Rows:
@@ -81,12 +99,14 @@ def merged(rows: Rows) -> Rows:
 
     So a row of weight 3 is the same as three copies of it, and one of weight 0 is none.
     """
-    if rows.weights is None and len(rows) > MOST_COMPARED:
+    if rows.weights is None and (len(rows) > MOST_COMPARED or rows.x_sigma is not None):
         return rows
     weights = np.ones(len(rows)) if rows.weights is None else rows.weights
     kept = np.flatnonzero(weights > 0.0)
     if not len(kept):
         raise GSRError("sample_weight is 0 in every row: no rows are left")
+    if rows.x_sigma is not None:  # copies need not have the same errors
+        return rows.take(kept)
     table = np.column_stack([rows.X, rows.y])[kept]
     unique, place = np.unique(table, axis=0, return_inverse=True)
     if rows.weights is None and len(unique) == len(table):
@@ -100,7 +120,8 @@ def merged(rows: Rows) -> Rows:
             )
         return rows.take(kept)
     summed = np.asarray(np.bincount(place.ravel(), weights=weights[kept]), dtype=float)
-    return Rows(np.asfortranarray(unique[:, :-1]), unique[:, -1].copy(), summed).normalised()
+    X, y = np.asfortranarray(unique[:, :-1]), unique[:, -1].copy()
+    return Rows(X, y, summed, rows.precision).normalised()
 
 
 def split(rows: Rows, fraction: float | None, seed: int) -> tuple[Rows, Rows | None]:

@@ -16,6 +16,8 @@ from gsr.exceptions import InterruptedWarning
 
 #: Seconds in the core between looks at the clock, the progress display and Ctrl-C.
 SLICE = 0.05
+#: What `run` returns when the work up to a checkpoint is done.
+CHECKPOINT = "checkpoint"
 
 
 @dataclass(frozen=True)
@@ -55,23 +57,40 @@ def run(
     max_time: float | None,
     report: Callable[[Progress], object] | None = None,
     write_law: Callable[[], str] | None = None,
+    work: float | None = None,
 ) -> str:
-    """Evolve until a law is accepted, time is up, `report` returns True, or Ctrl-C.
+    """Evolve until a law is accepted, time or work is up, `report` returns True, or Ctrl-C.
+
+    Parameters
+    ----------
+    evolution : Evolution
+        The search, or islands with its face.
+    max_time : float, optional
+        Seconds.
+    report : callable, optional
+        Called with the progress after every slice of time.
+    write_law : callable, optional
+        Writes the best law so far.
+    work : float, optional
+        Return at a checkpoint: when so much work is done in all.
 
     Returns
     -------
     str
-        ``exact``, ``threshold``, ``max_generations``, ``max_time``, ``stopped`` (by `report`) or
-        ``interrupted``.
+        ``exact``, ``threshold``, ``max_generations``, ``max_time``, ``stopped`` (by `report`),
+        ``interrupted`` or ``checkpoint``.
     """
     start = time.perf_counter()
     status = "running"
+    more = () if work is None else (work,)
     try:
         while status == "running":
             left = SLICE if max_time is None else max_time - (time.perf_counter() - start)
             if left <= 0.0 and evolution.evaluations > 0:
                 return "max_time"
-            status = evolution.run(min(SLICE, max(left, 0.0)))
+            if work is not None and evolution.work >= work:
+                return CHECKPOINT
+            status = evolution.run(min(SLICE, max(left, 0.0)), *more)
             if report is not None:
                 progress = _progress(evolution, time.perf_counter() - start, max_time)
                 if report(replace(progress, write_law=write_law)) is True and status == "running":
@@ -80,7 +99,7 @@ def run(
         if evolution.evaluations == 0:
             raise
         warnings.warn(
-            "interrupted: the best laws so far are kept", InterruptedWarning, stacklevel=3
+            "interrupted: the best laws so far are kept", InterruptedWarning, stacklevel=4
         )
         return "interrupted"
     return status

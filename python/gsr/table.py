@@ -16,10 +16,11 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from gsr import _table_forms
-from gsr._table_forms import COLUMNS, DIGITS, IN_FILES, IN_LATEX, PICK, SHOWN
+from gsr._table_forms import COLUMNS, DIGITS, IN_FILES, IN_LATEX, PICK, SHOWN, VERDICTS
 from gsr.encoding import latex
 from gsr.exceptions import GSRError
-from gsr.selection import FrontEntry, simplify
+from gsr.selection import FrontEntry, kinds, simplify
+from gsr.selection.choice import FAILURES
 from gsr.transformation import Array
 
 
@@ -33,11 +34,15 @@ class EquationRow:
     pick : bool
         Whether it is the chosen one.
     score : float
-        What its complexity gains, see `EquationTable`.
+        What its complexity gains, see `EquationTable`; NaN beside the front.
+    bits : float, optional
+        By how many bits its description is longer than the shortest, see `EquationTable.top`.
     """
 
-    def __init__(self, entry: FrontEntry, pick: bool, score: float) -> None:
-        self._entry, self._pick, self._score = entry, pick, score
+    def __init__(
+        self, entry: FrontEntry, pick: bool, score: float = math.nan, bits: float = math.nan
+    ) -> None:
+        self._entry, self._pick, self._score, self._bits = entry, pick, score, bits
 
     @property
     def entry(self) -> FrontEntry:
@@ -55,6 +60,17 @@ class EquationRow:
         return self._score
 
     @property
+    def bits(self) -> float:
+        """Bits above the shortest description; NaN but for rows of `EquationTable.top`."""
+        return self._bits
+
+    @property
+    def verdict(self) -> str:
+        """What to think of the law: exact, within noise, structure left, too few rows; a pole."""
+        pole = ", pole" if self._entry.poles.verdict == "unsafe" else ""
+        return VERDICTS[self.level] + pole
+
+    @property
     def complexity(self) -> int:
         """Nodes of the expression."""
         return self._entry.complexity
@@ -70,8 +86,10 @@ class EquationRow:
         entry = self._entry
         if entry.held_out is not None:
             return float(entry.held_out)
-        known = entry.data is not None or "left_out" in entry.__dict__
-        return float(entry.left_out) if known else math.nan
+        try:
+            return float(entry.left_out)
+        except FAILURES:
+            return math.nan
 
     @property
     def level(self) -> str:
@@ -132,6 +150,8 @@ class EquationTable(Sequence[EquationRow]):
         The front, simplest first.
     best_index : int
         The chosen one.
+    others : sequence of FrontEntry
+        Laws beside the front, for `top`.
 
     Examples
     --------
@@ -143,7 +163,9 @@ class EquationTable(Sequence[EquationRow]):
     ['y = 2 x1']
     """
 
-    def __init__(self, entries: Sequence[FrontEntry], best_index: int) -> None:
+    def __init__(
+        self, entries: Sequence[FrontEntry], best_index: int, others: Sequence[FrontEntry] = ()
+    ) -> None:
         if not 0 <= best_index < max(len(entries), 1):
             raise GSRError(f"best_index must be from 0 to {len(entries) - 1}, got {best_index!r}")
         scores = _scores(entries)
@@ -151,7 +173,7 @@ class EquationTable(Sequence[EquationRow]):
             EquationRow(entry, k == best_index, score)
             for k, (entry, score) in enumerate(zip(entries, scores, strict=True))
         )
-        self._best_index = best_index
+        self._best_index, self._others = best_index, tuple(others)
 
     # ---- a sequence --------------------------------------------------------------------------
 
@@ -162,8 +184,8 @@ class EquationTable(Sequence[EquationRow]):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return COLUMNS
+        """Names of the columns; `held_out` is one if it is known of every law."""
+        return self._known(COLUMNS)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -186,6 +208,39 @@ class EquationTable(Sequence[EquationRow]):
             message = f"row must be from 0 to {len(self) - 1}, got {key}"
             raise IndexError(message) from None
 
+    # ---- alternatives ------------------------------------------------------------------------
+
+    def top(self, count: int = 5) -> TopLaws:
+        """Return the laws that are worth a look: the chosen one, and the next best.
+
+        These have the shortest descriptions of law and data, of the front and beside it, and
+        differ in kind: a law that is an earlier one with other constants or with terms added is
+        left out, and so is one that predicts the same.
+
+        Parameters
+        ----------
+        count : int
+            How many at most.
+
+        Returns
+        -------
+        TopLaws
+            Rows with their `bits` above the shortest, and a `verdict`. Bits beside an exact law are
+            infinite.
+        """
+        if not isinstance(count, int) or count < 1:
+            raise GSRError(f"count must be a whole number of at least 1, got {count!r}")
+        chosen = self._rows[self._best_index].entry
+        with threadpool_limits(1):
+            known = [row.entry for row in self._rows if not row.pick]
+            ranked = kinds.shortest_first([*known, *self._others])
+            entries = kinds.of_different_kinds([chosen, *ranked], count)
+            best = kinds.shortest_first(entries)[0]
+            return TopLaws(
+                EquationRow(entry, entry is chosen, bits=kinds.bits_above(entry, best))
+                for entry in entries
+            )
+
     # ---- forms -------------------------------------------------------------------------------
 
     def to_pandas(self) -> Any:
@@ -195,9 +250,9 @@ class EquationTable(Sequence[EquationRow]):
         except ImportError as error:
             raise GSRError("to_pandas needs pandas: pip install pandas") from error
         # What SymPy and callables are, pandas need not know.
-        kinds = {name: object for name in ("sympy", "predict")}
+        dtypes = {name: object for name in ("sympy", "predict")}
         return pd.DataFrame(
-            {name: pd.Series(self[name], dtype=kinds.get(name)) for name in COLUMNS}
+            {name: pd.Series(self[name], dtype=dtypes.get(name)) for name in self.columns}
         )
 
     def to_csv(self, path: str | PathLike[str] | None = None) -> str | None:
@@ -212,18 +267,19 @@ class EquationTable(Sequence[EquationRow]):
         -------
         str or None
         """
-        text = _table_forms.as_csv(self._with(IN_FILES))
+        names = self._known(IN_FILES)
+        text = _table_forms.as_csv(self._with(names), names)
         if path is None:
             return text
         Path(path).write_text(text, encoding="utf-8", newline="")
         return None
 
-    def latex(self, columns: Sequence[str] = IN_LATEX, digits: int = DIGITS) -> str:
+    def latex(self, columns: Sequence[str] | None = None, digits: int = DIGITS) -> str:
         r"""Return the table as LaTeX for the package booktabs.
 
         Parameters
         ----------
-        columns : sequence of str
+        columns : sequence of str, optional
             What to show, such as ``("complexity", "rmse", "equation")``.
         digits : int
             Significant digits of all numbers.
@@ -233,15 +289,24 @@ class EquationTable(Sequence[EquationRow]):
         str
             A tabular; the chosen law is marked if ``"pick"`` is a column.
         """
-        return _table_forms.as_latex(self._with(columns), columns, digits)
+        names = self._known(IN_LATEX) if columns is None else columns
+        return _table_forms.as_latex(self._with(names), names, digits)
 
     def __str__(self) -> str:
-        return _table_forms.as_text(self._with(SHOWN))
+        names = self._known(SHOWN)
+        return _table_forms.as_text(self._with(names), names)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return _table_forms.as_html(self._with(SHOWN))
+        names = self._known(SHOWN)
+        return _table_forms.as_html(self._with(names), names)
+
+    def _known(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """Leave out the held-out errors if they are not known of every law."""
+        if not any(map(math.isnan, self["held_out"])):
+            return columns
+        return tuple(name for name in columns if name != "held_out")
 
     def _with(self, columns: Sequence[str]) -> EquationTable:
         """Return the table itself once what is slow in these columns is known.
@@ -254,6 +319,18 @@ class EquationTable(Sequence[EquationRow]):
                 for name in slow:
                     getattr(row, name)
         return self
+
+
+class TopLaws(tuple[EquationRow, ...]):
+    """Laws of different kinds, the chosen one first; as text a table."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        with threadpool_limits(1):
+            return _table_forms.ranked_text(self)
+
+    __repr__ = __str__
 
 
 def _scores(entries: Sequence[FrontEntry]) -> list[float]:

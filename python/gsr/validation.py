@@ -29,6 +29,7 @@ PARAMETERS: dict[str, Range | Choice] = {
     "max_terms": Range(int, 1),
     "max_complexity": Range(int, 1),
     "validation_fraction": Range(float, 1e-6, 0.95),
+    "quantile": Range(float, 0.001, 0.999),
     "n_jobs": Range(int, -1024),
     "islands": Range(int, 1, 1024),
 }
@@ -101,6 +102,50 @@ def as_weights(sample_weight: Any, X: Array) -> Array | None:
     if not (weights >= 0.0).all():
         raise GSRError(f"sample_weight must not be negative, got {weights.min():g}")
     return np.asarray(weights)
+
+
+def as_sigma(sigma: Any, y: Array, name: str = "sigma") -> Array | None:
+    """Return the standard deviations of the rows, or raise; None if there are none."""
+    if sigma is None:
+        return None
+    try:
+        values = np.asarray(sigma, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise GSRError(f"{name} must be numbers, got {sigma!r}") from error
+    if values.ndim > 0 and values.shape != y.shape:
+        raise GSRError(f"{name} must be of shape {y.shape}, like y, got {values.shape}")
+    bad = ~((values > 0.0) & np.isfinite(values))
+    if bad.any():
+        row = f" in row {int(np.argmax(bad))}" if values.ndim else ""
+        raise GSRError(f"{name} must be positive and finite, got {values[bad].flat[0]:g}{row}")
+    return np.asarray(np.broadcast_to(values, y.shape), dtype=float)
+
+
+def as_x_sigma(x_sigma: Any, X: Array) -> Array | None:
+    """Return the standard deviations of the features, one for each value of X, or raise.
+
+    A number is for all values, a list for the columns. None if all features are exact.
+    """
+    if x_sigma is None:
+        return None
+    try:
+        values = np.asarray(x_sigma, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise GSRError(f"x_sigma must be numbers, got {x_sigma!r}") from error
+    n, d = X.shape
+    if d == 1 and values.shape == (n,):
+        values = values[:, None]
+    if values.shape not in ((), (d,), (n, d)):
+        raise GSRError(
+            f"x_sigma must be a number, one for each of {d} columns, or of the shape {X.shape} of"
+            f" X, got shape {values.shape}"
+        )
+    bad = ~((values >= 0.0) & np.isfinite(values))
+    if bad.any():
+        raise GSRError(f"x_sigma must be finite and not negative, got {values[bad].flat[0]:g}")
+    if not values.any():
+        return None
+    return np.array(np.broadcast_to(values, X.shape), dtype=float)
 
 
 def check_magnitude(values: Array, names: Sequence[str]) -> None:

@@ -35,6 +35,7 @@ FEATURES = ("distance", "eccentricity", "radius")
 TARGET = "period"
 ENDINGS = {
     "exact": "an exact law was found",
+    "settled": "the choice had not changed for a good while",
     "threshold": "the error fell below the threshold",
     "max_time": "the time was up",
     "interrupted": "it was interrupted",

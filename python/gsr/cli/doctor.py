@@ -16,11 +16,12 @@ from importlib import import_module, metadata
 from typing import Literal
 
 Status = Literal["ok", "missing", "warning", "broken"]
-#: Extras and what they are for.
+#: Optional packages and what they are for.
 EXTRAS = {
-    "matplotlib": ("plot", "plots and pictures in reports"),
-    "pyarrow": ("parquet", "Parquet tables"),
-    "mpi4py": ("mpi", "runs on several machines"),
+    "matplotlib": "plots and pictures in reports",
+    "pyarrow": "Parquet tables",
+    "openpyxl": "Excel tables",
+    "mpi4py": "runs on several machines",
 }
 REQUIRED = ("numpy", "scipy", "scikit-learn", "sympy", "rich")
 SLURM = ("sbatch", "srun", "squeue")
@@ -121,7 +122,8 @@ def _core() -> Iterator[Finding]:
 
         info = core_info()
     except Exception as error:  # whatever keeps a compiled module from loading
-        yield Finding("gsr core", "broken", f"{type(error).__name__}: {error}", "reinstall gsr")
+        found = f"{type(error).__name__}: {error}"
+        yield Finding("gsr core", "broken", found, "reinstall gsr-learn")
         return
     yield Finding("gsr", "ok", f"{info['gsr']}, built with {_builder(info['compiler'])}")
     forced = os.environ.get("GSR_CORE")
@@ -154,10 +156,10 @@ def _packages() -> Iterator[Finding]:
 
 
 def _extras() -> Iterator[Finding]:
-    for name, (extra, purpose) in EXTRAS.items():
+    for name, purpose in EXTRAS.items():
         version = _version(name)
         if version is None:
-            advice = f"for {purpose}: pip install 'gsr[{extra}]'"
+            advice = f"for {purpose}: pip install {name}"
             yield Finding(name, "missing", "not installed", advice)
             continue
         try:

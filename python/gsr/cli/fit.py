@@ -39,8 +39,9 @@ law leaves are printed; nothing is written unless -o or --save is given."""
 
 EPILOG = """\
 The table may be CSV, TSV or another text file (what separates fields, and whether there is a
-header, is found out), NPY, NPZ or Parquet; text and NPY may be compressed with gzip; - is standard
-input. Columns are named, or numbered from 1; a name with a comma in it stands in double quotes.
+header, is found out), NPY, NPZ, Parquet or Excel (.xlsx); it may be compressed with gzip, or be the
+one file in a ZIP archive; - is standard input. Columns are named, or numbered from 1; a name with a
+comma in it stands in double quotes.
 
 examples:
   gsr fit planets.csv --target period --drop body
@@ -86,6 +87,10 @@ def _rule(text: str) -> tuple[str, list[str]]:
     return name.strip(), listed(transformations)
 
 
+ERRORS_HELP = (
+    "a column with the standard deviation of each row, or auto (default), constant, relative, "
+    "poisson: how errors grow with the target"
+)
 #: Options that set a key of the configuration: name, key, metavar, reader, help.
 Option = tuple[str, str, str, Callable[[str], Any], str]
 GROUPS: dict[str, list[Option]] = {
@@ -94,8 +99,10 @@ GROUPS: dict[str, list[Option]] = {
         ("--features", "data.features", "COLUMN,...", listed, "what may enter the law"),
         ("--drop", "data.drop", "COLUMN,...", listed, "columns to leave out"),
         ("--weights", "data.weights", "COLUMN", str, "the weight of each row"),
+        ("--errors", "data.errors", "COLUMN|KIND", str, ERRORS_HELP),
         ("--missing", "data.missing", "raise|drop", str, "rows that miss a value; default: raise"),
         ("--delimiter", "data.delimiter", "CHAR", str, "between fields: ',' ';' tab space"),
+        ("--sheet", "data.sheet", "NAME", str, "of an Excel workbook; default: the first"),
     ],
     "prior knowledge": [
         ("--library", "library.features", "NAME,...", _library, "transformations to use"),
@@ -108,6 +115,8 @@ GROUPS: dict[str, list[Option]] = {
     "search": [
         ("--preset", "search.preset", "NAME", str, "default, or paper: the printed method"),
         ("--criterion", "search.criterion", "NAME", str, "which law is chosen; default: mdl"),
+        ("--loss", "search.loss", "NAME", str, "squared (default), absolute, huber or quantile"),
+        ("--quantile", "search.quantile", "F", _scalar, "for --loss quantile; default: 0.5"),
         ("--poles", "search.poles", "POLICY", str, "avoid (default), forbid or allow"),
         ("--validation", "search.validation_fraction", "F", _scalar, "part of rows to hold out"),
     ],
@@ -173,7 +182,7 @@ def _add_rest(groups: dict[str, Any]) -> None:
         dest="run.overwrite",
         action="store_const",
         const=True,
-        help="replace a result in that folder",
+        help="replace a result in that folder, and a file that exists",
     )
     output.add_argument("--save", metavar="FILE", type=writable_file, help="write the model, JSON")
     output.add_argument(
@@ -203,12 +212,14 @@ def _fit(arguments: argparse.Namespace) -> int:
     for section in config.ignored():
         tell(f"the section [{section}] is for cluster runs and is not used here")
     folder = config.get("run", "output")
+    _check_folder(config, folder)
+    _check_model_file(config, folder, arguments.save)
     source = Source(config.data_path())
     file = path_of(source.path)
     digest = sha256(file) if file is not None and folder is not None else None
     data = load(source, config, tell)
     if folder is not None:
-        folder = run_folder.prepare(folder, config.get("run", "overwrite"))
+        folder = run_folder.prepare(folder, config.get("run", "overwrite"), config=config)
     columns = data.columns[0] if data.y.ndim == 1 else list(data.columns)
     config = config.changed({("data", "target"): columns})
     with terminated_like_interrupted():
@@ -257,6 +268,26 @@ def _config(arguments: argparse.Namespace) -> Config:
     return _seeded(config.changed(changes))
 
 
+def _check_folder(config: Config, folder: str | Path | None) -> None:
+    """Raise if the run would replace a file that it must not."""
+    from gsr.runs import folder_files
+
+    if folder is not None:
+        overwrite = config.get("run", "overwrite")
+        folder_files.check_replaced(folder, config.data_path(), config.file, overwrite)
+
+
+def _check_model_file(config: Config, folder: str | Path | None, path: Path | None) -> None:
+    """Raise if ``--save`` would replace a file that it must not."""
+    from gsr import files
+    from gsr.runs import folder_files
+
+    inputs = [config.data_path(), *([] if config.file is None else [str(config.file)])]
+    files.check_output(path, inputs, config.get("run", "overwrite"))
+    if path is not None and folder is not None and folder_files.is_own_file(path, folder):
+        raise GSRError(f"--save: {path} is a file of the run folder; choose another name")
+
+
 def _seeded(config: Config) -> Config:
     """Return the configuration with a seed, so that what it gives can be had again."""
     if config.is_set("run", "seed"):
@@ -286,7 +317,7 @@ def _search(config: Config, data: FitData) -> Any:
     with warnings.catch_warnings():
         if config.get("log", "level") == "error":
             warnings.simplefilter("ignore")
-        return model.fit(data.X, data.y, data.weights)
+        return model.fit(data.X, data.y, data.weights, sigma=data.sigma)
 
 
 # ---- results ---------------------------------------------------------------------------------
@@ -299,14 +330,18 @@ def _write(outcome: Outcome, folder: Path | None, model_file: Path | None) -> li
     from gsr.runs import run_folder
 
     failures: list[str] = []
-    try:
+    try:  # checked again: others may have written during the search
         if folder is not None:
+            _check_folder(outcome.config, folder)
             run_folder.write(folder, outcome)
-    except WritingError as error:
+    except (WritingError, GSRError) as error:
         failures.append(str(error))
     try:
         if model_file is not None:
+            _check_model_file(outcome.config, folder, model_file)
             saving.save(outcome.model, model_file)
+    except GSRError as error:
+        failures.append(str(error))
     except OSError as error:
         failures.append(str(failed(model_file or "", error)))
     if failures:
@@ -327,10 +362,11 @@ def _print(outcome: Outcome, arguments: argparse.Namespace) -> None:
         if arguments.quiet:
             show(str(laws.model.equation_))
             continue
-        told = shown.summary(laws.model, outcome.n_used, outcome.config.get("run", "seed"))
-        front = shown.front(laws.table, arguments.top)
-        gap = "\n" if number else ""
-        show(f"{gap}{laws.model.equation_}\n\n{front}\n\n{told}")
+        seed = outcome.config.get("run", "seed")
+        text = shown.everything(
+            laws.model, laws.table, arguments.top, rows=outcome.n_used, seed=seed
+        )
+        show(f"\n{text}" if number else text)
 
 
 def _ending(outcome: Outcome, failures: list[str], tell: Callable[[str], None]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import numpy as np
 from gsr import tables
 from gsr.exceptions import GSRError
 from gsr.files import Source
+from gsr.selection.noise import ERRORS
 from gsr.tables import Array, Column, Table
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class FitData:
         Names of the targets.
     columns : tuple of str
         What they are called in the table.
+    sigma : array of shape (N,), optional
+        Standard deviations of the target.
     """
 
     X: Array
@@ -57,6 +60,7 @@ class FitData:
     names: tuple[str, ...]
     targets: tuple[str, ...]
     columns: tuple[str, ...]
+    sigma: Array | None = None
 
 
 def load(source: Source, config: Config, tell: Callable[[str], object]) -> FitData:
@@ -86,6 +90,7 @@ def load(source: Source, config: Config, tell: Callable[[str], object]) -> FitDa
         columns=roles.columns,
         header=config.get("data", "header"),
         delimiter=config.get("data", "delimiter"),
+        sheet=config.get("data", "sheet"),
     )
     for note in table.notes:
         tell(note)
@@ -93,7 +98,8 @@ def load(source: Source, config: Config, tell: Callable[[str], object]) -> FitDa
         tell(f"the target is the last column, {roles.targets[0]!r}; --target chooses another")
     targets = [table.names.index(name) for name in roles.targets]
     weights = None if roles.weights is None else table.names.index(roles.weights)
-    others = [c for c in range(len(table.names)) if c not in (*targets, weights)]
+    errors = None if roles.errors is None else table.names.index(roles.errors)
+    others = [c for c in range(len(table.names)) if c not in (*targets, weights, errors)]
     table = _complete(table, config.get("data", "missing"), tell)
     found = FitData(
         table.values[:, others],
@@ -102,11 +108,25 @@ def load(source: Source, config: Config, tell: Callable[[str], object]) -> FitDa
         tuple(table.names[c] for c in others),
         roles.targets if table.named else _numbered(len(targets)),
         roles.targets,
+        None if errors is None else deviations(table, errors),
     )
     if not any(config.is_set(*key) for key in NAMING):
         found = without_constants(found, table.origin, tell)
     warn_of_copies(found, tell)
     return found
+
+
+def deviations(table: Table, column: int) -> Array:
+    """Return a column of standard deviations, or raise with the first line that has none."""
+    sigma = np.ascontiguousarray(table.values[:, column])
+    bad = ~(np.isnan(sigma) | (sigma > 0.0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise GSRError(
+            f"{table.origin}, {table.place(row)}, column {table.names[column]!r}: a standard "
+            f"deviation must be positive, got {sigma[row]:g}"
+        )
+    return sigma
 
 
 def _numbered(n: int) -> tuple[str, ...]:
@@ -122,9 +142,10 @@ class _Roles:
         self.is_one = not isinstance(self._data["target"], list)
         self.targets: tuple[str, ...] = ()
         self.weights: str | None = None
+        self.errors: str | None = None
 
     def columns(self, names: Sequence[str]) -> list[int]:
-        """Return the numbers of the columns to read: features, target and weights."""
+        """Return the numbers of the columns to read: features, target, weights and errors."""
 
         def named(wanted: Column) -> str:
             return names[tables.find(wanted, names, self._origin)]
@@ -132,7 +153,9 @@ class _Roles:
         given = {key: self._data[key] for key in ("target", "weights")}
         dropped = {named(each) for each in self._data["drop"]}
         self.weights = None if given["weights"] is None else named(given["weights"])
-        left = [name for name in names if name not in dropped and name != self.weights]
+        self.errors = self._errors_column([name for name in names if name not in dropped], named)
+        of_rows = [name for name in (self.weights, self.errors) if name is not None]
+        left = [name for name in names if name not in dropped and name not in of_rows]
         if not left:
             raise GSRError(f"{self._origin}: no column is left to read")
         asked = left[-1] if given["target"] is None else given["target"]
@@ -146,24 +169,56 @@ class _Roles:
             raise GSRError(
                 f"{self._origin}: there is no feature beside the target {_named(self.targets)}"
             )
-        wanted = [*features, *self.targets, *([] if self.weights is None else [self.weights])]
+        wanted = [*features, *self.targets, *of_rows]
         numbers = {name: number for number, name in enumerate(names, start=1)}
         return [numbers[name] for name in wanted]
+
+    def _errors_column(self, names: Sequence[str], named: Callable[[Column], str]) -> str | None:
+        """Return the column of standard deviations, None if `errors` is a kind or not set."""
+        asked = self._data["errors"]
+        if asked in ERRORS and asked in names:
+            raise GSRError(
+                f"{self._origin}: errors = {asked!r} is a kind of errors and a column; rename the "
+                "column, or drop it"
+            )
+        if asked is None or asked in ERRORS:
+            return None
+        try:
+            return named(asked)
+        except GSRError as error:
+            kinds = ", ".join(ERRORS)
+            raise GSRError(f"{error}; errors are a column, or one of {kinds}") from None
+
+    @property
+    def _roles(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        yield "target", self.targets
+        yield "weights", () if self.weights is None else (self.weights,)
+        yield "errors", () if self.errors is None else (self.errors,)
 
     def _check_targets(self, dropped: set[str]) -> None:
         if not self.targets:
             raise GSRError(f"{self._origin}: data.target is an empty list")
-        for role, names in (("target", self.targets), ("weights", (self.weights,))):
+        for role, names in self._roles:
             for name in dropped.intersection(names):
                 raise GSRError(f"{self._origin}: the {role} column {name!r} is among those to drop")
-        if self.weights in self.targets:
-            raise GSRError(f"{self._origin}: {self.weights!r} is both target and weights")
+            if role != "target" and set(names) & set(self.targets):
+                raise GSRError(f"{self._origin}: {names[0]!r} is both target and {role}")
+        self._check_errors()
         if len(set(self.targets)) < len(self.targets):
             raise GSRError(f"{self._origin}: a target is there twice: {_named(self.targets)}")
 
+    def _check_errors(self) -> None:
+        if self.errors is not None and self.weights is not None:
+            raise GSRError(f"{self._origin}: give either weights or a column of errors, not both")
+        if self.errors is not None and len(self.targets) > 1:
+            raise GSRError(
+                f"{self._origin}: the errors {self.errors!r} are those of one target; fit targets "
+                "with given errors one by one"
+            )
+
     def _check(self, features: list[str], dropped: set[str]) -> None:
         for name in features:
-            for role, others in (("target", self.targets), ("weights", (self.weights,))):
+            for role, others in self._roles:
                 if name in others:
                     raise GSRError(f"{self._origin}: the {role} {name!r} is also among --features")
             if name in dropped:

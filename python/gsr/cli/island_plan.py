@@ -27,7 +27,7 @@ from gsr.islands.voyage import Orders
 from gsr.problem import Problem
 from gsr.rows import Rows
 from gsr.runs import config as configs
-from gsr.runs import run_folder, settings
+from gsr.runs import folder_files, run_folder, settings
 from gsr.runs.config import Config
 from gsr.runs.culprits import Culprits
 from gsr.runs.folder_lock import FolderLock
@@ -131,7 +131,7 @@ def make_plan(
     _check_edges(config, path, orders, ranks)
     finished = _finished(folder, saved, config)
     if not reads and finished is None:
-        _check_folder(folder, file, config)
+        _check_folder(folder, config)
         _tell_of_the_clock(config, tell)
     if saved is not None:
         wanted = orders.manifest(ranks, orders.per_rank * ranks)
@@ -240,18 +240,15 @@ def _finished(folder: Path, saved: Manifest | None, config: Config) -> dict[str,
 # ---- the run folder ------------------------------------------------------------------------------
 
 
-def _check_folder(folder: Path, data: Path | None, config: Config) -> None:
+def _check_folder(folder: Path, config: Config) -> None:
     """Tell what stands against writing to the run folder; nothing is left there."""
     where = config.places.where("run", "output")
     where = where if where == "run.output" else f"{where}: run.output"
     try:
         run_folder.check(folder)
+        folder_files.check_replaced(folder, config.data_path(), config.file, overwrite=True)
     except (GSRError, files.WritingError) as error:
         raise type(error)(f"{where}: {error}") from error
-    for name in run_folder.FILES:
-        path = folder / name
-        if data is not None and path.exists() and path.samefile(data):
-            raise GSRError(f"{where}: the table {data} would be replaced by the run's {name}")
 
 
 def prepare(plan: Plan) -> None:
@@ -264,9 +261,9 @@ def prepare(plan: Plan) -> None:
     """
     orders = plan.orders
     folder = Path(orders.folder)
-    anew = not plan.config.get("checkpoint", "resume")
+    anew = not plan.config.get("checkpoint", "resume") and orders.checkpoints.folder.is_dir()
     overwrite = plan.config.get("run", "overwrite") or orders.n_saved > 0 or anew
-    run_folder.prepare(folder, overwrite, "set run.overwrite to true")
+    run_folder.prepare(folder, overwrite, config=plan.config)
     plan.lock.take()
     try:
         _begin(plan, folder)
@@ -287,7 +284,7 @@ def _begin(plan: Plan, folder: Path) -> None:
                 os.replace(folder / "result.json", aside / "result.json")
             complain(f"the checkpoints of an earlier run are kept in {aside}")
     text = run_folder.config_text(folder, plan.config, plan.config.data_path(), COMMAND)
-    files.write(run_folder.config_path(folder), text)
+    files.write(folder_files.config_path(folder, plan.config.file), text)
 
 
 def describe(plan: Plan, ranks: int) -> str:

@@ -129,7 +129,7 @@ def _pose(config: Config, data: FitData, ranks: int) -> tuple[NamedRegressor, Pr
     asked = config.estimator_options()
     asked["n_jobs"] = n_threads(config, ranks)
     model = NamedRegressor(**asked).named(data.names, *data.targets)
-    problem, held = model._pose(model._validate(data.X, data.y, data.weights))
+    problem, held = model._pose(model._validate(data.X, data.y, data.weights, data.sigma))
     of = problem.blueprint
     changed = {
         **of.settings,

@@ -22,7 +22,7 @@ from gsr.islands.checkpoints import Checkpoints
 from gsr.islands.resident import Counts
 from gsr.islands.resume import total_evaluations
 from gsr.islands.troubles import Tell
-from gsr.runs import run_folder
+from gsr.runs import folder_files, run_folder
 from gsr.runs.config import toml_value
 from gsr.search import Progress
 
@@ -139,10 +139,9 @@ def exit_code(outcome: run_folder.Outcome, written: bool, tell: Tell) -> int:
 def print_law(outcome: run_folder.Outcome, folder: str) -> None:
     """Print the law, the front and a summary."""
     (laws,) = outcome.laws.values()
-    told = shown.summary(laws.model, outcome.n_used, outcome.config.get("run", "seed"))
-    folder = os.path.relpath(folder)
-    front = shown.front(laws.table, TOP, f"gsr show {folder} --top {{all}}")
-    show(f"{laws.model.equation_}\n\n{front}\n\n{told}")
+    more = f"gsr show {os.path.relpath(folder)} --top {{all}}"
+    seed = outcome.config.get("run", "seed")
+    show(shown.everything(laws.model, laws.table, TOP, more, outcome.n_used, seed))
 
 
 # ---- a run that goes on --------------------------------------------------------------------------
@@ -192,7 +191,7 @@ def so_far(folder: Path) -> run_folder.Outcome:
     saved = Checkpoints(folder / "checkpoints")
     manifest = saved.read_manifest()
     assert manifest is not None
-    config = str(run_folder.config_path(folder))
+    config = str(folder_files.saved_config(folder))
     plan = make_plan(config, [setting], manifest.ranks, lambda _: None, reads=True)
     found = [saved.latest(number) for number in range(manifest.islands)]
     whole = [each for each in found if each is not None]

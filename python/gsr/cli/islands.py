@@ -12,10 +12,18 @@ import os
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gsr.cli.terminal import FAILED, NOT_WRITTEN, OK, Parsers, complain, counted, show
+from gsr.cli.terminal import (
+    FAILED,
+    NOT_WRITTEN,
+    OK,
+    Parsers,
+    add_overwrite,
+    complain,
+    counted,
+    show,
+)
 from gsr.exceptions import GSRError
 from gsr.islands import launcher
 
@@ -93,6 +101,7 @@ def _fill(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write an example configuration, and stop; to standard output unless a file is named",
     )
+    add_overwrite(parser, "replace a file that exists, and the results in the run folder")
     parser.set_defaults(command=_command)
 
 
@@ -103,7 +112,7 @@ def _command(arguments: argparse.Namespace) -> int:
 
     try:
         if arguments.init is not None:
-            return _init(arguments.init)
+            return _init(arguments)
         transport = connect()
     except (GSRError, OSError) as error:
         return _told(error)
@@ -119,15 +128,16 @@ def _told(error: GSRError | OSError) -> int:
     return NOT_WRITTEN if isinstance(error, WritingError) else FAILED
 
 
-def _init(path: str) -> int:
+def _init(arguments: argparse.Namespace) -> int:
     from gsr import files
     from gsr.runs.config import default_toml
 
+    path = arguments.init
     if path == "-":
         show(default_toml())
         return OK
-    if Path(path).exists():
-        raise GSRError(f"{path} is there already; it is not replaced")
+    inputs = [] if arguments.config is None else [arguments.config]
+    files.check_output(path, inputs, arguments.overwrite)
     files.write(path, default_toml())
     complain(f"{path} is written; set data.path and data.target in it")
     return OK
@@ -231,10 +241,11 @@ def _plan(arguments: argparse.Namespace, ranks: int) -> Plan:
     """Return the plan; remarks wait until it is known which of them the user wants."""
     from gsr.cli import island_plan
 
+    settings = [*arguments.set, *(["run.overwrite=true"] if arguments.overwrite else [])]
     remarks: list[str] = []
     tell: Callable[[str], None] = complain
     try:
-        plan = island_plan.make_plan(arguments.config, arguments.set, ranks, remarks.append)
+        plan = island_plan.make_plan(arguments.config, settings, ranks, remarks.append)
         tell = _teller(plan.config.get("log", "level"))
         return plan
     finally:

@@ -6,10 +6,21 @@ import argparse
 import csv
 import io
 import warnings
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gsr.cli.terminal import OK, Parsers, at_least, between, complain, listed, show, writable_file
+from gsr.cli.terminal import (
+    OK,
+    Parsers,
+    add_overwrite,
+    at_least,
+    between,
+    complain,
+    listed,
+    show,
+    writable_file,
+)
 from gsr.exceptions import GSRError
 
 if TYPE_CHECKING:
@@ -49,6 +60,15 @@ def _target(parser: Any, told: str) -> None:
 
 def _out(parser: Any, told: str, **how: Any) -> None:
     parser.add_argument("-o", "--output", type=writable_file, metavar="FILE", help=told, **how)
+    add_overwrite(parser)
+
+
+def _check_output(output: Path | None, overwrite: bool, model: str, *inputs: str) -> None:
+    """Raise if the output would replace a file of the model or the run, or another input."""
+    from gsr import files
+    from gsr.runs.folder_files import own_files
+
+    files.check_output(output, chain(inputs, own_files(model)), overwrite)
 
 
 # ---- predict ---------------------------------------------------------------------------------
@@ -67,6 +87,8 @@ def _add_predict(commands: Parsers) -> None:
     _out(parser, "write CSV there; default: print it")
     told = "also the ends of intervals that hold a new measurement with this probability"
     parser.add_argument("--interval", type=between(0, 1), metavar="P", help=told)
+    told = "with --interval: the standard deviation of each row, if the model was fitted with such"
+    parser.add_argument("--errors", metavar="COLUMN", help=told)
     _index(parser)
     _target(parser, "predict this one only")
     told = "columns of the features in their order, where names do not tell"
@@ -75,6 +97,7 @@ def _add_predict(commands: Parsers) -> None:
         "--header", action=argparse.BooleanOptionalAction, help="default: found out"
     )
     parser.add_argument("--delimiter", metavar="CHAR", help="default: found out")
+    parser.add_argument("--sheet", metavar="NAME", help="of an Excel workbook; default: the first")
     parser.set_defaults(command=_predict)
 
 
@@ -93,13 +116,16 @@ def _loaded(path: str) -> GSRRegressor:
 def _predict(arguments: argparse.Namespace) -> int:
     from gsr import files
 
+    _check_output(arguments.output, arguments.overwrite, arguments.model, arguments.data)
     models = _models(_loaded(arguments.model), arguments.target)
     if len(models) > 1 and arguments.index is not None:
         raise GSRError("--index is of one front: choose its --target")
-    X = _features(next(iter(models.values())), arguments)
+    if arguments.errors is not None and arguments.interval is None:
+        raise GSRError("--errors is of use with --interval only")
+    X, sigma = _features(next(iter(models.values())), arguments)
     columns: dict[str, Array] = {}
     for model in models.values():
-        columns |= _predictions(model, X, arguments)
+        columns |= _predictions(model, X, sigma, arguments)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -111,10 +137,12 @@ def _predict(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def _features(model: GSRRegressor, arguments: argparse.Namespace) -> Array:
+def _features(model: GSRRegressor, arguments: argparse.Namespace) -> tuple[Array, Array | None]:
+    """Return the features of a table, and its column of standard deviations."""
     import numpy as np
 
     from gsr import tables
+    from gsr.cli.fit_data import deviations
 
     names = model.equation_.feature_names
 
@@ -125,28 +153,47 @@ def _features(model: GSRRegressor, arguments: argparse.Namespace) -> Array:
             return names
         if len(present) == len(names) and not any(name in present for name in names):
             complain(f"the columns are taken in their order, as {', '.join(names)}")
-            return range(1, len(names) + 1)
+            return present
         absent = [name for name in names if name not in present]
         raise GSRError(
             f"{arguments.data}: there is no column {', '.join(map(repr, absent))}; name the "
             f"columns of {', '.join(map(repr, names))} with --features"
         )
 
+    def with_errors(present: Any) -> Any:
+        if arguments.errors is None:
+            return columns(present)
+        errors = present[tables.find(arguments.errors, present, arguments.data)]
+        return [*columns([name for name in present if name != errors]), errors]
+
     table = tables.read(
-        arguments.data, columns=columns, header=arguments.header, delimiter=arguments.delimiter
+        arguments.data,
+        columns=with_errors,
+        header=arguments.header,
+        delimiter=arguments.delimiter,
+        sheet=arguments.sheet,
     )
-    if table.values.shape[1] != len(names):
-        raise GSRError(f"the law has {len(names)} features, --features are {len(table.names)}")
+    for note in table.notes:
+        complain(note)
+    n_read = table.values.shape[1] - (arguments.errors is not None)
+    if n_read != len(names):
+        raise GSRError(f"the law has {len(names)} features, --features are {n_read}")
     gaps = int((~np.isfinite(table.values).all(axis=1)).sum())
     if gaps:
         complain(f"{gaps} of {len(table.values)} rows miss a value; they are given nan")
-    return table.values
+    sigma = None if arguments.errors is None else deviations(table, n_read)
+    return table.values[:, :n_read], sigma
 
 
-def _predictions(model: GSRRegressor, X: Array, arguments: argparse.Namespace) -> dict[str, Array]:
+def _predictions(
+    model: GSRRegressor, X: Array, sigma: Array | None, arguments: argparse.Namespace
+) -> dict[str, Array]:
     import numpy as np
 
     complete = np.isfinite(X).all(axis=1)
+    if sigma is not None:
+        _check_given_errors(model, arguments.index)
+        complete &= np.isfinite(sigma)
     name = model.equation_.target_name
     found = {name: np.full(len(X), np.nan)}
     with warnings.catch_warnings():
@@ -157,11 +204,18 @@ def _predictions(model: GSRRegressor, X: Array, arguments: argparse.Namespace) -
             ends = np.full((len(X), 2), np.nan)
             if complete.any():
                 warnings.simplefilter("ignore")  # the same again
+                errors = None if sigma is None else sigma[complete]
                 ends[complete] = model.predict_interval(
-                    X[complete], arguments.interval, arguments.index
+                    X[complete], arguments.interval, arguments.index, sigma=errors
                 )
             found |= {f"{name} lower": ends[:, 0], f"{name} upper": ends[:, 1]}
     return found
+
+
+def _check_given_errors(model: GSRRegressor, index: int | None) -> None:
+    entry = model.get_best() if index is None else model.equations_[index].entry
+    if not entry.uncertainty.noise.absolute:
+        raise GSRError("--errors: the model was not fitted with standard deviations of the rows")
 
 
 def _models(model: GSRRegressor, target: str | None) -> dict[str, GSRRegressor]:
@@ -196,8 +250,7 @@ def _show(arguments: argparse.Namespace) -> int:
         if arguments.latex:
             texts.append(model.latex_table())
         else:
-            front = shown.front(model.equations_, arguments.top)
-            texts.append(f"{model.equation_}\n\n{front}\n\n{shown.summary(model)}")
+            texts.append(shown.everything(model, model.equations_, arguments.top))
     show("\n\n".join(texts))
     return OK
 
@@ -222,6 +275,7 @@ def _add_export(commands: Parsers) -> None:
 def _export(arguments: argparse.Namespace) -> int:
     from gsr import files
 
+    _check_output(arguments.output, arguments.overwrite, arguments.model)
     models = _models(_loaded(arguments.model), arguments.target)
     if len(models) > 1:
         raise GSRError(f"the model has several targets: choose a --target of {', '.join(models)}")
@@ -251,6 +305,7 @@ def _report(arguments: argparse.Namespace) -> int:
     from gsr.cli.island_results import finished
 
     out = arguments.output or Path(arguments.run) / "report.html"
+    _check_output(out, arguments.overwrite, arguments.run)
     with finished(arguments.run) as folder:
         text = report.page(folder)
     files.write(out, text)

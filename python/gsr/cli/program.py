@@ -19,6 +19,7 @@ from gsr.cli.terminal import (
     NOT_WRITTEN,
     OK,
     Parsers,
+    add_overwrite,
     at_least,
     complain,
     console,
@@ -154,7 +155,7 @@ def _add_config(commands: Parsers) -> None:
     config.add_argument(
         "-o", "--output", type=writable_file, metavar="FILE", help="write it there instead"
     )
-    config.add_argument("--overwrite", action="store_true", help="replace a file that exists")
+    add_overwrite(config)
     config.set_defaults(command=_config)
 
 
@@ -184,8 +185,7 @@ def _config(arguments: argparse.Namespace) -> int:
     if arguments.output is None:
         show(default_toml())
         return OK
-    if arguments.output.exists() and not arguments.overwrite:
-        raise GSRError(f"{arguments.output} exists; choose another name, or use --overwrite")
+    files.check_output(arguments.output, overwrite=arguments.overwrite)
     files.write(arguments.output, default_toml())
     return OK
 

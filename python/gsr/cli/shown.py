@@ -7,6 +7,8 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
+from gsr._table_forms import bits_text
+
 if TYPE_CHECKING:
     from gsr.estimator import GSRRegressor
     from gsr.table import EquationTable
@@ -21,6 +23,7 @@ ENDINGS = {
     "exact": "an exact law was found",
     "threshold": "the error fell below the threshold",
     "max_time": "the time was up",
+    "settled": "the choice had not changed for a good while",
     "max_evals": "the limit of candidates was reached",
     "max_generations": "the limit of generations was reached",
     "interrupted": "it was interrupted",
@@ -48,7 +51,7 @@ def front(table: EquationTable, top: int | None = None, more: str = "--top {all}
     """
     rows = list(table)
     shown = sorted(_best(rows, table.best_index, top))
-    held = any(rows[k].entry.held_out is not None for k in shown)
+    held = all(rows[k].entry.held_out is not None for k in shown)
     titles = ["", "#", "nodes", "RMSE", *(["held out"] if held else []), "law"]
     lines = [titles]
     for k in shown:
@@ -64,11 +67,55 @@ def front(table: EquationTable, top: int | None = None, more: str = "--top {all}
     return f"{text}\n      and {left} more; {hint} shows all" if left else text
 
 
+def everything(
+    model: GSRRegressor,
+    table: EquationTable,
+    top: int | None = None,
+    more: str = "--top {all}",
+    rows: int | None = None,
+    seed: int | None = None,
+) -> str:
+    """Return the law, the front, laws of other kinds and a summary.
+
+    Parameters
+    ----------
+    model : GSRRegressor
+        Fitted.
+    table : EquationTable
+        Of the model.
+    top, more
+        As for `front`.
+    rows, seed
+        As for `summary`.
+
+    Returns
+    -------
+    str
+    """
+    parts = [str(model.equation_), front(table, top, more), alternatives(table)]
+    return "\n\n".join([*filter(None, parts), summary(model, rows, seed)])
+
+
+def alternatives(table: EquationTable) -> str:
+    """Return the laws worth a look, the chosen one first, if there are any beside it."""
+    found = [row for row in table.top() if math.isfinite(row.bits)]
+    if len(found) < 2:
+        return ""
+    lines = [["rank", "bits", "RMSE", "verdict", "law"]]
+    for rank, row in enumerate(found, start=1):
+        bits = bits_text(row.bits)
+        lines.append([str(rank), bits, _number(row.rmse), row.verdict, row.equation])
+    widths = [max(len(line[c]) for line in lines) for c in range(4)]
+    return "\n".join(_line(line, widths) for line in lines)
+
+
 def summary(model: GSRRegressor, rows: int | None = None, seed: int | None = None) -> str:
-    """Return what the chosen law leaves and how the search went."""
+    """Return why the law was chosen, what it leaves and how the search went."""
     entry = model.get_best()
     parts = {
+        "chosen": model.why_,
         "leaves": LEVELS.get(str(entry.level), str(entry.level)),
+        "noise": model.noise_,
         "RMSE": _number(entry.rmse) + (f" on {rows:,} rows" if rows is not None else ""),
         "search": f"{model.n_evaluations_:,} candidates in {model.fit_time_:.2f} s, "
         f"{_ending(model)}",

@@ -63,6 +63,11 @@ def writable_file(text: str) -> Path:
     return path
 
 
+def add_overwrite(parser: Any, told: str = "replace a file that exists") -> None:
+    """Add the option without which no command replaces a file."""
+    parser.add_argument("--overwrite", action="store_true", help=told)
+
+
 def listed(text: str) -> list[str]:
     """Read names separated by commas; one with a comma in it stands in double quotes."""
     rows = list(csv.reader([text], skipinitialspace=True))

@@ -139,7 +139,7 @@ def check(launch: Launch | None, size: int | None, library: str = "") -> None:
         _refuse(
             launch,
             "mpi4py is missing or finds no MPI" + (f" ({_first_line(library)})" if library else ""),
-            "install it (pip install 'gsr[mpi]') and an MPI, or start one process without launcher",
+            "install it (pip install mpi4py) and an MPI, or start one process without launcher",
         )
     if launch.size is not None or launch.rank >= size:
         of = f" ({_first_line(library)})" if library else ""

@@ -1,7 +1,7 @@
 """Pictures of a fitted model: its front, its fit, what is left, how it was found, its terms.
 
 Each function draws into `ax`, or makes a figure of its own that belongs to no window; the figure
-is shown in a notebook and written with ``savefig``. Needs matplotlib (``pip install 'gsr[plot]'``).
+is shown in a notebook and written with ``savefig``. Needs matplotlib (``pip install matplotlib``).
 """
 
 from __future__ import annotations

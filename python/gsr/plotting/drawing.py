@@ -39,7 +39,7 @@ def new_figure(width: float, height: float) -> Figure:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise GSRError("plots need matplotlib: pip install 'gsr[plot]'") from error
+        raise GSRError("plots need matplotlib: pip install matplotlib") from error
 
     class Picture(Figure):
         def _repr_png_(self) -> bytes:

@@ -41,8 +41,15 @@ HUGE = 1e100
 Values = dict[Any, float]
 
 
-def fit(known: Known, encoded: Callable[..., Any], data: Training) -> tuple[FittedLaw, Level]:
-    """Return the formula as a fitted law, and what it leaves of the data.
+class Found(NamedTuple):
+    """A formula as a law, and its constants inside functions before the last polish."""
+
+    law: FittedLaw
+    theta: Array
+
+
+def fit(known: Known, encoded: Callable[..., Any], data: Training) -> Found:
+    """Return the formula as a fitted law.
 
     Parameters
     ----------
@@ -58,23 +65,24 @@ def fit(known: Known, encoded: Callable[..., Any], data: Training) -> tuple[Fitt
     if len(data.y) < n_constants:
         raise GSRError(f"{len(data.y)} rows are too few for {n_constants} constants")
     spread = float(np.std(data.y)) or 1.0
-    best: FittedLaw | None = None
+    best: Found | None = None
     # Matrices are narrow: to start threads for them costs more than they save.
     with threadpool_limits(1), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        for theta in starts(model, data):
-            law = _law(model, model.polished(theta, data), encoded, data)
-            if law is not None and (best is None or law.rmse < best.rmse):
-                best = law
-            if best is not None and best.rmse < EXACT * spread:
+        for start in starts(model, data):
+            theta = model.polished(start, data)
+            law = _law(model, theta, encoded, data)
+            if law is not None and (best is None or law.rmse < best.law.rmse):
+                best = Found(law, theta)
+            if best is not None and best.law.rmse < EXACT * spread:
                 break
-        if best is None or not math.isfinite(best.rmse):
+        if best is None or not math.isfinite(best.law.rmse):
             raise GSRError("no constants were found for which the formula is defined on all rows")
-        best = linear.confirm(FittedLaw.of(best, exact=True), data)
-        return best, _level(best, data)
+        return Found(linear.confirm(FittedLaw.of(best.law, exact=True), data), best.theta)
 
 
-def _level(law: FittedLaw, data: Training) -> Level:
+def level(law: FittedLaw, data: Training) -> Level:
+    """Return what a law leaves of the data."""
     try:
         return residual_level(law, data)
     except np.linalg.LinAlgError:  # predictions that are all the same, or huge
@@ -83,7 +91,7 @@ def _level(law: FittedLaw, data: Training) -> Level:
 
 def _law(model: Model, theta: Array, encoded: Callable[..., Any], data: Training) -> Any:
     """Return the law of some constants, polished on the scale of y where they are independent."""
-    solved = model.solve(theta, *_some(data, len(data.y)))
+    solved = model.solve(theta, *some_rows(data, len(data.y)))
     if solved is None:
         return None
     try:
@@ -142,9 +150,9 @@ class Model:
         terms = [*known.target, *known.features]
         self.n_terms, self.n_target = len(terms), len(known.target)
         self.signs = np.array([1.0 if k < self.n_target else -1.0 for k in range(self.n_terms)])
-        open_ = free_terms(terms)
+        self.open = open_ = free_terms(terms)
         # The scale of an equation is open: what leads has the coefficient 1.
-        self.free = [k for k in open_ if k > 0]
+        self.free = [k for k in sorted(open_) if k > 0]
         self.all_free = len(self.free) == self.n_terms - 1
         given = [t.coefficient if k not in open_ else sympy.Integer(1) for k, t in enumerate(terms)]
         used = {s for t in terms for s in t.basis.free_symbols}
@@ -162,16 +170,23 @@ class Model:
         found = dict.fromkeys(self.known.starts, 1.0)
         return {**found, **dict(zip(self.inner, theta.tolist(), strict=True))}
 
+    def columns(self, theta: Array, X: Array, y: Array) -> tuple[Array, Array, Array]:
+        """Return the terms with their signs, slopes of those of the target, and coefficients.
+
+        Coefficients that are free are 1.
+        """
+        raw = self._evaluate(*X.T, y, *theta)
+        found = np.stack([np.broadcast_to(np.asarray(c, float), y.shape) for c in raw], axis=1)
+        slopes = found[:, self.n_terms : self.n_terms + self.n_target]
+        coefficients = found[0, self.n_terms + self.n_target :].copy()
+        return found[:, : self.n_terms] * self.signs, slopes, coefficients
+
     def solve(self, theta: Array, X: Array, y: Array, roots: Array) -> Solved | None:
         """Return the best coefficients for constants inside; None if a row is undefined.
 
         Rows are multiplied by the roots of their weights.
         """
-        raw = self._evaluate(*X.T, y, *theta)
-        found = np.stack([np.broadcast_to(np.asarray(c, float), y.shape) for c in raw], axis=1)
-        columns = found[:, : self.n_terms] * self.signs
-        slopes = found[:, self.n_terms : self.n_terms + self.n_target]
-        coefficients = found[0, self.n_terms + self.n_target :].copy()
+        columns, slopes, coefficients = self.columns(theta, X, y)
         if not (np.abs(columns) < HUGE).all() or not (np.abs(coefficients) < HUGE).all():
             return None
         beta = coefficients[: self.n_target]
@@ -209,7 +224,7 @@ class Model:
             return theta
         from scipy.optimize import least_squares
 
-        rows = _some(data, POLISH_ROWS)
+        rows = some_rows(data, POLISH_ROWS)
         size = np.where(theta == 0, 1.0, np.abs(theta))
         found = least_squares(
             lambda step: self.residuals(theta + size * step, *rows),
@@ -243,20 +258,30 @@ def free_terms(terms: Sequence[Term]) -> set[int]:
         found |= new
 
 
+class Spare(NamedTuple):
+    """A constant that a coefficient holds already, as b in ``a (b x + c)``.
+
+    Parameters
+    ----------
+    symbol : symbol
+        The constant; it is 1.
+    term : int
+        Its term, counted over target and features.
+    power : int
+        That of the sum in which it stands.
+    partners : tuple of symbols
+        The other constants of the sum, which are divided by it.
+    """
+
+    symbol: Any
+    term: int
+    power: int
+    partners: tuple[Any, ...]
+
+
 def reduced(known: Known) -> Known:
-    """Return the formula without constants that a coefficient holds already, as in a (b x + c)."""
-    terms = [*known.target, *known.features]
-    counts = Counter(s for t in terms for e in (t.coefficient, t.basis) for s in e.free_symbols)
-    free = free_terms(terms)
-    spare = {}
-    for term in (t for k, t in enumerate(terms) if k in free):
-        for factor in product_of(term.basis):
-            base, power = factor.as_base_exp()
-            if base.is_Add and power.is_Integer:
-                lone = [_weight_of(part, known) for part in base.args]
-                if None not in lone and all(counts[s] == 1 for s in lone):
-                    named = [s for s, p in zip(lone, base.args, strict=True) if p != s]
-                    spare[(named or lone)[0]] = 1
+    """Return the formula without constants that a coefficient holds already."""
+    spare = {each.symbol: 1 for each in spare_constants(known)}
     if not spare:
         return known
     target, features = (
@@ -264,6 +289,24 @@ def reduced(known: Known) -> Known:
         for side in (known.target, known.features)
     )
     return Known(target, features, {s: v for s, v in known.starts.items() if s not in spare})
+
+
+def spare_constants(known: Known) -> list[Spare]:
+    """Return the constants that a coefficient holds already, one for each sum."""
+    terms = [*known.target, *known.features]
+    counts = Counter(s for t in terms for e in (t.coefficient, t.basis) for s in e.free_symbols)
+    found = []
+    for k in sorted(free_terms(terms)):
+        for factor in product_of(terms[k].basis):
+            base, power = factor.as_base_exp()
+            if base.is_Add and power.is_Integer:
+                lone = [_weight_of(part, known) for part in base.args]
+                if None not in lone and all(counts[s] == 1 for s in lone):
+                    named = [s for s, p in zip(lone, base.args, strict=True) if p != s]
+                    one = (named or lone)[0]
+                    partners = tuple(s for s in lone if s != one)
+                    found.append(Spare(one, k, int(power), partners))
+    return found
 
 
 def _weight_of(part: Any, known: Known) -> Any:
@@ -290,7 +333,7 @@ def starts(model: Model, data: Training) -> Iterator[Array]:
     if not open_:
         yield base
         return
-    X, *rest = _some(data, SCAN_ROWS)
+    X, *rest = some_rows(data, SCAN_ROWS)
     values = _grid(X) if len(open_) == 1 else _spread(len(open_), X)
     points = np.tile(base, (len(values), 1))
     points[:, open_] = values
@@ -329,7 +372,7 @@ def _distinct(points: Array, errors: Array) -> Iterator[Array]:
             return
 
 
-def _some(data: Training, most: int) -> tuple[Array, Array, Array]:
+def some_rows(data: Training, most: int) -> tuple[Array, Array, Array]:
     """Return at most so many rows, evenly spaced: X, y and the roots of the weights."""
     rows = np.unique(np.linspace(0, len(data.y) - 1, min(len(data.y), most)).astype(int))
     row_weights = np.ones(len(rows)) if data.weights is None else data.weights[rows]

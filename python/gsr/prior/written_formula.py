@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,16 @@ from gsr.encoding.rows import IntegerMatrix
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library, resolve
+from gsr.options import check_choice, check_required
 from gsr.prior.formula_terms import Known, Reader
 from gsr.rows import Rows
 from gsr.selection.fitted import FittedLaw, Training
-from gsr.validation import as_weights
+from gsr.selection.loss import LOSSES, Loss
+from gsr.selection.noise import ERRORS, given
+from gsr.validation import PARAMETERS, as_sigma, as_weights, as_x_sigma
+
+if TYPE_CHECKING:
+    from gsr.prior.fitted_formula import FittedFormula
 
 __all__ = ["Structure", "fit_formula", "parse", "parse_terms"]
 
@@ -139,9 +145,14 @@ def fit_formula(
     target_name: str | None = None,
     sample_weight: npt.ArrayLike | None = None,
     *,
+    sigma: npt.ArrayLike | None = None,
+    x_sigma: npt.ArrayLike | None = None,
+    errors: str = "auto",
+    loss: str = "squared",
+    quantile: float = 0.5,
     library: Any = "all",
     target_library: Any = None,
-) -> Equation:
+) -> FittedFormula:
     """Fit the constants of a known formula to data, without a search.
 
     Coefficients are found by least squares. Constants inside arguments start from the numbers in
@@ -161,35 +172,74 @@ def fit_formula(
         That of the series, else y.
     sample_weight : array of shape (N,), optional
         Weights of the rows.
+    sigma : array of shape (N,), or float, optional
+        Standard deviation of each measurement of y.
+    x_sigma : array of shape (N, d) or (d,), or float, optional
+        Standard deviations of the features, 0 where they are exact; the formula is then fitted
+        by orthogonal distance regression.
+    errors : {"auto", "constant", "relative", "poisson"}
+        How measurements of y scatter around the formula, as for `gsr.GSRRegressor`.
+    loss : {"squared", "absolute", "huber", "quantile"}
+        What the fit minimises, as for `gsr.GSRRegressor`.
+    quantile : float
+        For ``loss="quantile"``: the part of the rows that lies below the formula.
     library, target_library : Library, str or sequence
         What the law is made of; the target's is that of the features unless given.
 
     Returns
     -------
-    Equation
-        Exact to rounding where the data are.
+    FittedFormula
+        The `Equation`, exact to rounding where the data are, with errors of its constants.
 
     Examples
     --------
     >>> import numpy as np
     >>> x = np.linspace(1, 5, 20)[:, None]
-    >>> print(fit_formula("y = a*exp(-x1/tau) + b", x, 3 * np.exp(-x[:, 0] / 2) + 1))
+    >>> law = fit_formula("y = a*exp(-x1/tau) + b", x, 3 * np.exp(-x[:, 0] / 2) + 1)
+    >>> print(law)
     y = 3 exp(-0.5 x1) + 1
+    >>> print(f"{law.constants['tau'].value:.6g}")
+    2
     """
-    from gsr.prior.formula_fit import fit, reduced
+    from gsr.prior.fitted_formula import FittedFormula, fit_constants
+    from gsr.prior.formula_constants import NamedConstants
+    from gsr.prior.formula_fit import level, reduced
 
+    check_choice("errors", errors, ERRORS)
+    check_choice("loss", loss, LOSSES)
+    check_required("quantile", quantile, PARAMETERS["quantile"])
     names, target = _names(X, y, feature_names, target_name)
     tables = resolve(library), resolve(library if target_library is None else target_library)
-    rows = _rows(X, y, sample_weight, names, target)
-    data = Training(*tables, np.asfortranarray(rows.X), rows.y, rows.weights)
-    known = reduced(_read(formula, Reader(names, target, *tables)))
-    _started(known, names, *tables, formula)  # what cannot be encoded shows before any work
-    law, level = fit(known, _encoder(known, names, *tables), data)
+    rows = _rows(X, y, sample_weight, sigma, x_sigma, names, target)
+    given_weights = sample_weight is not None or sigma is not None
+    if given_weights and errors in ("relative", "poisson"):
+        raise GSRError(f"errors={errors!r} cannot be combined with sample_weight or sigma")
+    known = _read(formula, Reader(names, target, *tables))
+    _started(reduced(known), names, *tables, formula)  # what cannot be encoded shows at once
+    named = NamedConstants(known, len(names))
+    encoded = _encoder(named.known, names, *tables)
+    training = replace(_training(rows, tables), loss=Loss(loss, quantile))  # type: ignore[arg-type]
+    found = fit_constants(named, encoded, training, errors)
+    law, data = found.law, found.data
     equation = Equation.from_data(
         *tables, law.psi, law.beta, law.phi, law.alpha, data.X, data.y,
         feature_names=names, target_name=target,
     )  # fmt: skip
-    return replace(equation, level=level)
+    parts = {field.name: getattr(equation, field.name) for field in fields(equation)}
+    return FittedFormula(
+        **{**parts, "level": level(law, data)},
+        rmse=found.rmse,
+        uncertainty=found.uncertainty(named),
+        named=named,
+    )
+
+
+def _training(rows: Rows, tables: tuple[Library, Library]) -> Training:
+    X = np.asfortranarray(rows.X)
+    data = Training(*tables, X, rows.y, rows.weights, x_sigma=rows.x_sigma)
+    if rows.sigma is None or rows.precision is None:
+        return data
+    return replace(data, noise=replace(given(rows.sigma, rows.y), precision=rows.precision))
 
 
 def _fitted(known: Known, names: Sequence[str], data: Training) -> Structure | None:
@@ -198,7 +248,7 @@ def _fitted(known: Known, names: Sequence[str], data: Training) -> Structure | N
 
     known = reduced(known)
     try:
-        law, _ = fit(known, _encoder(known, names, data.library, data.target_library), data)
+        law = fit(known, _encoder(known, names, data.library, data.target_library), data).law
     except GSRError:
         return None
     return _copied(law)
@@ -352,7 +402,15 @@ def _names(
     return names, target
 
 
-def _rows(X: Any, y: Any, sample_weight: Any, names: Sequence[str], target: str) -> Rows:
+def _rows(
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    sigma: Any,
+    x_sigma: Any,
+    names: Sequence[str],
+    target: str,
+) -> Rows:
     table, column = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
     if column.shape != (len(table),) or not len(table):
         raise GSRError(f"X of shape {table.shape} and y of shape {column.shape} do not fit")
@@ -361,5 +419,10 @@ def _rows(X: Any, y: Any, sample_weight: Any, names: Sequence[str], target: str)
             row = int(np.argmin(np.isfinite(values)))
             raise GSRError(f"{name!r} has values that are not finite, first in row {row}")
     weights = _guarded(lambda: as_weights(sample_weight, table), "sample_weight")
-    rows = Rows(table, column, weights)
+    deviations, of_features = as_sigma(sigma, column), as_x_sigma(x_sigma, table)
+    if weights is not None and deviations is not None:
+        raise GSRError("give either sample_weight or sigma, not both")
+    if deviations is not None:
+        return Rows(table, column, deviations**-2.0, 1.0, of_features).normalised()
+    rows = Rows(table, column, weights, x_sigma=of_features)
     return rows if weights is None else rows.take(np.flatnonzero(weights > 0.0))

@@ -121,7 +121,7 @@ def _main(found: Source) -> Iterator[str]:
 def _plots(target: Target, key: str) -> str:
     if find_spec("matplotlib") is None:
         return sections.section(
-            "Pictures", "<p>Pictures need matplotlib: <code>pip install 'gsr[plot]'</code>.</p>"
+            "Pictures", "<p>Pictures need matplotlib: <code>pip install matplotlib</code>.</p>"
         )
     from gsr.report.plots import pictures
 

@@ -41,6 +41,7 @@ ENDINGS = {
     "threshold": "the error fell below the threshold",
     "max_time": "the time was up",
     "max_generations": "the limit of generations was reached",
+    "settled": "the choice had not changed for a good while",
     "max_evals": "the limit of candidates was reached",
     "stopped": "the callback asked for it",
     "interrupted": "it was interrupted",

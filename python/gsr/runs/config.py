@@ -23,6 +23,7 @@ from gsr.runs.mistakes import check as check
 from gsr.runs.settings import Key, schema
 from gsr.runs.toml_text import toml_name
 from gsr.runs.toml_text import toml_value as toml_value
+from gsr.selection.noise import ERRORS
 
 if TYPE_CHECKING or sys.version_info >= (3, 11):
     import tomllib
@@ -51,11 +52,14 @@ class Config:
         What `data.path` is relative to.
     places : Places
         Where in the file keys are set.
+    file : Path, optional
+        What it was read from.
     """
 
     values: Values = field(default_factory=dict)
     folder: Path = Path()
     places: Places = field(default_factory=Places, compare=False, repr=False)
+    file: Path | None = field(default=None, compare=False)
 
     def get(self, section: str, key: str) -> Any:
         """Return a setting, or its default."""
@@ -99,6 +103,8 @@ class Config:
             if not self.is_set(section, name):
                 continue
             value = self.values[section][name]
+            if name == "errors" and value not in ERRORS:
+                continue  # a column, which `fit` takes
             if key.parameter in parameters:
                 endless = name == "max_time" and math.isinf(value)
                 chosen[key.parameter] = None if endless else value
@@ -156,7 +162,8 @@ def read(
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise GSRError(f"cannot read the configuration {path}: {reason}") from error
-    return parse(text, overrides, str(path), Path(path).parent, required)
+    found = parse(text, overrides, str(path), Path(path).parent, required)
+    return replace(found, file=Path(path))
 
 
 def parse(

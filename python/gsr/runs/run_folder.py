@@ -19,6 +19,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 import secrets
 import shutil
@@ -36,19 +37,22 @@ import numpy as np
 from gsr import files
 from gsr.exceptions import GSRError
 from gsr.rows import Rows, split
+from gsr.runs.folder_files import (
+    CONFIG,
+    FILES,
+    MARK,
+    check_replaced,
+    config_path,
+    remove_other_config,
+)
 from gsr.tables import Array
 
 if TYPE_CHECKING:
     from gsr.estimator import GSRRegressor
     from gsr.runs.config import Config
-    from gsr.table import EquationTable
+    from gsr.table import EquationRow, EquationTable
 
 FORMAT, VERSION = "gsr run", 1
-CONFIG, OTHER_CONFIG = "config.toml", "config.run.toml"
-#: How a configuration begins that a run has written.
-MARK = "# repeats the run: "
-#: Last comes what says that there is a result.
-FILES = ("equations.csv", "model.json", "config.toml", "history.csv", "sample.csv", "result.json")
 #: How the name of a folder begins in which results are written first.
 DRAFTS = ".new."
 SAMPLE_ROWS = 1000
@@ -182,7 +186,10 @@ class Laws:
             "uses_features": bool(chosen.uses_features),
             "target": self.target,
             "best_index": model.best_index_,
+            "why": model.why_,
+            "noise": model.noise_,
             "front": [_entry(entry) for entry in model.front_],
+            "top": [_row(row) for row in self.table.top()],
             "generations": model.n_generations_,
             "evaluations": model.n_evaluations_,
             "seconds": model.fit_time_,
@@ -204,6 +211,18 @@ def _entry(entry: Any) -> dict[str, Any]:
         "held_out": entry.held_out,
         "exact": entry.exact,
         "equation": str(entry.equation),
+    }
+
+
+def _row(row: EquationRow) -> dict[str, Any]:
+    """Return a law of another kind: by how many bits it is longer, and what it leaves."""
+    return {
+        "bits": row.bits if math.isfinite(row.bits) else None,
+        "rmse": row.rmse,
+        "verdict": row.verdict,
+        "complexity": row.complexity,
+        "equation": row.equation,
+        "chosen": row.pick,
     }
 
 
@@ -237,7 +256,9 @@ def check(folder: str | os.PathLike[str]) -> None:
 
 
 def prepare(
-    folder: str | os.PathLike[str], overwrite: bool = False, how: str = "use --overwrite"
+    folder: str | os.PathLike[str],
+    overwrite: bool = False,
+    config: Config | None = None,
 ) -> Path:
     """Make a folder ready for a run, before the search, so that its result can be written.
 
@@ -247,8 +268,8 @@ def prepare(
         Made unless it exists.
     overwrite : bool
         Whether a result in it may be replaced.
-    how : str
-        How to say that it may.
+    config : Config, optional
+        Of the run; its table and the file that it was read from are never replaced.
 
     Returns
     -------
@@ -257,14 +278,16 @@ def prepare(
     Raises
     ------
     GSRError
-        If there is a result that must not be replaced, or the name belongs to a file.
+        If there is a file that must not be replaced, or the name belongs to a file.
     WritingError
         If nothing can be written there.
     """
     path = Path(folder)
     check(path)
-    if (path / "result.json").exists() and not overwrite:
-        raise GSRError(f"{path} holds the result of a run; choose another, or {how}")
+    if config is None:
+        check_replaced(path, overwrite=overwrite)
+    else:
+        check_replaced(path, config.data_path(), config.file, overwrite)
     probe = path / f".probe.{secrets.token_hex(6)}"
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -305,10 +328,11 @@ def write(folder: str | os.PathLike[str], outcome: Outcome) -> Path:
     try:
         drafts.mkdir()
         _write_files(drafts, path, outcome)
+        own_config = config_path(path, outcome.config.file)
         for name in FILES:
-            os.replace(drafts / name, config_path(path) if name == CONFIG else path / name)
-        if config_path(path).name == CONFIG:
-            (path / OTHER_CONFIG).unlink(missing_ok=True)  # of a time when it was needed
+            os.replace(drafts / name, own_config if name == CONFIG else path / name)
+        if own_config.name == CONFIG:
+            remove_other_config(path)
     except files.WritingError:
         raise
     except OSError as error:
@@ -347,19 +371,6 @@ def rescue(outcome: Outcome) -> Path:
         raise files.failed(tempfile.gettempdir(), error) from error
 
 
-def config_path(folder: str | os.PathLike[str]) -> Path:
-    """Return where the configuration of a run is; a user's own file in its place is left alone."""
-    path = Path(folder) / CONFIG
-    try:
-        with path.open("rb") as stream:
-            is_ours = stream.read(len(MARK)) == MARK.encode()
-    except FileNotFoundError:
-        is_ours = True
-    except OSError:
-        is_ours = False
-    return path if is_ours else Path(folder) / OTHER_CONFIG
-
-
 def config_text(folder: Path, config: Config, data: str, command: str) -> str:
     """Return the configuration that repeats a run, with the table's path relative to its folder.
 
@@ -369,7 +380,7 @@ def config_text(folder: Path, config: Config, data: str, command: str) -> str:
     changed = config.changed({("data", "path"): path})
     for section, key in (("run", "output"), ("run", "overwrite"), ("checkpoint", "resume")):
         changed.values.get(section, {}).pop(key, None)
-    head = f"{MARK}{command} {folder.name}/{config_path(folder).name}\n"
+    head = f"{MARK}{command} {folder.name}/{config_path(folder, config.file).name}\n"
     head += "# Written by gsr; the next run in this folder replaces it.\n"
     return head + changed.to_toml()
 

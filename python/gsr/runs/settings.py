@@ -17,6 +17,8 @@ from gsr import options, rows, selection, validation
 from gsr.estimator import GSRRegressor
 from gsr.islands import migration, topology
 from gsr.runs.kinds import AnyOf, Flag, Kind, Pairs, TableOf, Tables, Text, Texts
+from gsr.selection.loss import LOSSES
+from gsr.selection.noise import ERRORS
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ PER_VARIABLE = TableOf(Texts("transformations"))
 DATA = {
     "path": Key(
         Text(),
-        "the table: CSV, TSV, NPY, NPZ or Parquet, gzip or not; relative to this file",
+        "the table: CSV, TSV, NPY, NPZ, Parquet or Excel, compressed or not; relative to this file",
         example="data.csv",
     ),
     "target": Key(
@@ -84,7 +86,16 @@ DATA = {
     "delimiter": Key(
         Text(), 'between fields: ",", ";", "tab", "space"; default: found out', None, ","
     ),
+    "sheet": Key(Text(), "sheet of an Excel workbook; default: the first", None, "Sheet1"),
     "weights": Key(COLUMN, "a column with the weight of each row; default: none", None, "weight"),
+    "errors": Key(
+        COLUMN,
+        "a column with the standard deviation of the target in each row, or how errors grow with "
+        f"the target: {', '.join(ERRORS)}; default: auto",
+        None,
+        "sigma",
+        parameter="errors",
+    ),
     "missing": Key(
         options.Choice(rows.MISSING),
         "rows that miss a value are a mistake, or left out",
@@ -137,7 +148,7 @@ RUN = {
         "the run folder, relative to where gsr runs; default: none (gsr fit), run (gsr islands)",
         None, ISLANDS_OUTPUT,
     ),
-    "overwrite": Key(FLAG, "replace the results in the run folder", False),
+    "overwrite": Key(FLAG, "replace the results in the run folder, and files that exist", False),
     "max_time": Key(
         options.Range(float, 0.0), "seconds; inf for no limit", 10.0, parameter="max_time"
     ),
@@ -243,6 +254,7 @@ CHOICES = {
     "preset": tuple(options.PRESETS),
     "solver": options.SOLVERS,
     "poles": selection.POLE_POLICIES,
+    "loss": LOSSES,
 }
 #: Shown for parameters that have neither a default nor a preset's value.
 EXAMPLES: dict[str, Any] = {
@@ -282,8 +294,10 @@ SEARCH = {
     "guided": "choose candidates by what they explain; false: genetic programming alone",
     "max_generations": "generations at most; default: no limit",
     "max_rows": "rows that the search looks at; laws are confirmed and fitted on all",
-    "criterion": "which law is chosen if none is exact: mdl, bic, aicc, held_out, rmse, simplest "
-    "within 0.1",
+    "loss": "what fit and choice minimise: squared, absolute, huber, quantile",
+    "quantile": "part of the rows that lies below the law, for the loss quantile",
+    "criterion": "which law is chosen if none is exact: mdl, bic, aicc, elbow, held_out, rmse, "
+    "simplest within 0.1",
     "poles": "laws that are undefined somewhere between the rows are avoided, forbidden or allowed",
     "validation_fraction": "part of the rows to hold out of search and fit; default: none",
     "n_phi": "basis functions of f(x) in an individual",

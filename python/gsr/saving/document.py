@@ -23,6 +23,7 @@ from gsr.saving.schema import SPECIAL
 from gsr.search import Progress
 from gsr.selection import FrontEntry
 from gsr.selection.fitted import FittedLaw, LawLike
+from gsr.selection.noise import Noise
 from gsr.selection.poles import Poles
 from gsr.selection.rounding import Rounded
 from gsr.selection.uncertainty import Uncertainty
@@ -83,6 +84,7 @@ class Writer:
             "attributes": self._attributes(found, parameters),
             "best_index": found.get("best_index_"),
             "front": [self.entry(entry) for entry in found.get("front_", [])],
+            "others": [self.entry(entry) for entry in found.get("_others", [])],
             "history": _history(found.get("history_", [])),
             "targets": [{"name": str(k), "model": self.model(m)} for k, m in several.items()],
         }
@@ -154,6 +156,7 @@ class Writer:
             "bits": plain_number(entry.bits),
             "held_out": plain_number(entry.held_out),
             "left_out": plain_number(_known(entry, "left_out")),
+            "length": plain_number(_known(entry, "length")),
             "level": str(entry.level),
             "poles": _poles(entry.poles),
             "law": _law(entry.law),
@@ -241,6 +244,17 @@ def _uncertainty(found: Uncertainty | None) -> Plain:
         "covariance": _numbers(found.covariance),
         "degrees_of_freedom": int(found.degrees_of_freedom),
         "sigma": plain_number(found.sigma),
+        "noise": _noise(found.noise),
+    }
+
+
+def _noise(noise: Noise) -> Plain:
+    return {
+        "kind": noise.kind,
+        "floor": plain_number(noise.floor),
+        "precision": plain_number(noise.precision),
+        "knots": None if noise.knots is None else [_numbers(each) for each in noise.knots],
+        "absolute": noise.absolute,
     }
 
 

@@ -23,6 +23,7 @@ from gsr.saving.tables import ATTRIBUTES, LIBRARY
 from gsr.search import Progress
 from gsr.selection import FrontEntry
 from gsr.selection.fitted import FittedLaw
+from gsr.selection.noise import Noise
 from gsr.selection.poles import Poles
 from gsr.selection.rounding import Rounded
 from gsr.selection.uncertainty import Uncertainty
@@ -135,10 +136,14 @@ class Reader:
             raise GSRError(f"{where}.front has no laws")
         if best is None or best >= n_laws:
             raise GSRError(f"{where}.best_index must be below {n_laws}, got {best}")
-        model.front_ = [
-            self._entry(entry, (form["features"], form["target"]), f"{where}.front[{i}]")
-            for i, entry in enumerate(form["front"])
-        ]
+        names = (form["features"], form["target"])
+        model.front_, model._others = (
+            [
+                self._entry(each, names, f"{where}.{key}[{i}]")
+                for i, each in enumerate(form[key] or [])
+            ]
+            for key in ("front", "others")
+        )
         model.best_index_ = best
         model.equation_ = model.front_[best].equation
 
@@ -151,8 +156,9 @@ class Reader:
             "level": form["level"],
             "poles": Poles(**form["poles"]),
         }
-        if form["left_out"] is not None:
-            made["left_out"] = form["left_out"]
+        for name in ("left_out", "length"):
+            if form[name] is not None:
+                made[name] = form[name]
         if form["uncertainty"] is not None:
             made["uncertainty"] = _uncertainty(form["uncertainty"], f"{where}.uncertainty")
         if form["rounded"] is not None:
@@ -304,7 +310,15 @@ def _uncertainty(form: Mapping[str, Any], where: str) -> Uncertainty:
     n = len(form["names"])
     if len(form["values"]) != n or form["covariance"].shape != ((n, n) if n else (0, 0)):
         raise GSRError(f"{where}: names, values and covariance do not fit each other")
-    return Uncertainty(**{**form, "names": tuple(form["names"])})
+    noise = dict(form["noise"])
+    if noise["knots"] is not None:
+        y, sigma = noise["knots"]
+        if len(y) != len(sigma) or not len(y):
+            raise GSRError(f"{where}.noise.knots: there must be as many values as errors")
+        noise["knots"] = (y, sigma)
+    elif noise["kind"] in ("given", "effective"):
+        raise GSRError(f"{where}.noise.knots: given errors need knots")
+    return Uncertainty(**{**form, "names": tuple(form["names"]), "noise": Noise(**noise)})
 
 
 def _history(form: Mapping[str, Any], where: str) -> list[Progress]:

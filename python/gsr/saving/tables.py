@@ -107,6 +107,15 @@ LAW = record(
         "bits": number,
     }
 )
+NOISE = record(
+    {
+        "kind": choice("constant", "relative", "poisson", "mixed", "given", "effective"),
+        "floor": finite,
+        "precision": finite,
+        "knots": optional(listing(vector(finite), least=2, most=2)),
+        "absolute": boolean,
+    }
+)
 ENTRY = record(
     {
         "complexity": integer(),
@@ -116,6 +125,7 @@ ENTRY = record(
         "bits": number,
         "held_out": optional(number),
         "left_out": optional(number),
+        "length": optional(number),
         "level": _level,
         "poles": record(
             {
@@ -134,6 +144,7 @@ ENTRY = record(
                     "covariance": table(),
                     "degrees_of_freedom": integer(),
                     "sigma": number,
+                    "noise": NOISE,
                 }
             )
         ),
@@ -166,6 +177,7 @@ _one_target: dict[str, Check] = {
     "attributes": mapping(_anything),
     "best_index": optional(integer()),
     "front": listing(ENTRY),
+    "others": optional(listing(ENTRY)),
     "history": record({name: listing(_columns[name]) for name in HISTORY}),
 }
 _several = listing(record({"name": text, "model": record(_one_target)}))
@@ -189,4 +201,7 @@ ATTRIBUTES: dict[str, Check] = {
     "n_evaluations_": integer(),
     "n_unconverged_": integer(),
     "n_features_in_": integer(1),
+    "n_rows_": integer(1),
+    "criterion_": text,
+    "criterion_value_": optional(number),
 }

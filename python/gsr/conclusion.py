@@ -1,0 +1,139 @@
+"""From the laws that a search leaves to a front with one of them chosen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from threadpoolctl import threadpool_limits
+
+from gsr import selection
+from gsr.problem import Problem
+from gsr.rows import Rows
+from gsr.selection import FrontEntry, PolePolicy
+from gsr.selection.criteria import Criterion
+from gsr.selection.fitted import LawLike, Training, without_repeats
+from gsr.selection.kinds import beside_front
+from gsr.selection.noise_choice import choose_noise, promising
+from gsr.selection.tidy import tidied
+
+#: Laws beside the front that are fitted to all rows of a long table.
+RUNNERS_UP = 10
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """What a search has found.
+
+    Parameters
+    ----------
+    front : list of FrontEntry
+        Laws that no other beats in both complexity and error, simplest first.
+    best_index : int
+        The chosen one.
+    others : list of FrontEntry
+        Laws beside the front that are worth a look, shortest description first.
+    """
+
+    front: list[FrontEntry]
+    best_index: int
+    others: list[FrontEntry]
+
+
+def conclude(
+    problem: Problem,
+    laws: Sequence[LawLike],
+    held: Rows | None = None,
+    criterion: Criterion = "mdl",
+    poles: PolePolicy = "avoid",
+    until: float | None = None,
+) -> Conclusion:
+    """Refine all laws, compare them and choose one.
+
+    Parameters
+    ----------
+    problem : Problem
+        What was searched for.
+    laws : sequence
+        Laws of the search.
+    held : Rows, optional
+        Rows held out of it.
+    criterion, poles
+        As for the estimator.
+    until : float, optional
+        When to end, on the clock of `time.perf_counter`; laws that are not refined by then keep the
+        constants that the search gave them.
+    """
+    with threadpool_limits(1):
+        if not any(law.exact for law in laws):
+            problem = _with_noise_judged(problem, laws)
+            laws = without_repeats([*laws, *problem.freed(laws)])
+        entries = problem.entries(laws, held, until)
+        chosen = _choose(entries, criterion, poles)
+        if problem.noise.follows_law and not chosen.exact:
+            problem = problem.around(chosen.law)
+            entries = problem.entries([entry.law for entry in entries], held, until)
+            chosen = _choose(entries, criterion, poles)
+        elif problem.data.weights is not None and problem.noise.kind == "constant":
+            problem = problem.with_weighted_noise(chosen.law)
+            entries = [replace(entry, data=problem.data) for entry in entries]
+            chosen = _choose(entries, criterion, poles)
+        if problem.everything is not None:
+            entries = _on_all_rows(entries, chosen, problem, problem.everything, until)
+            chosen = _choose(entries, criterion, poles)
+        return _presented(entries, chosen, problem)
+
+
+def _with_noise_judged(problem: Problem, laws: Sequence[LawLike]) -> Problem:
+    """Return the problem with the noise that the laws speak for, if that is left open."""
+    if problem.errors != "auto":
+        return problem
+    best = choose_noise(promising(laws, problem.data), problem.data)
+    return problem.weighted(best) if best is not None and problem.differs(best.data) else problem
+
+
+def _choose(entries: list[FrontEntry], criterion: Criterion, poles: PolePolicy) -> FrontEntry:
+    n_rows = len(entries[0].data.y) if entries and entries[0].data is not None else 0
+    return entries[selection.best(entries, n_rows, criterion, poles)]
+
+
+def _on_all_rows(
+    entries: list[FrontEntry],
+    chosen: FrontEntry,
+    problem: Problem,
+    everything: Training,
+    until: float | None,
+) -> list[FrontEntry]:
+    """Return the laws of the front and the next best, fitted to all rows; the chosen one first."""
+    wanted = [chosen, *selection.pareto(entries, chosen)[0], *_next_best(entries, RUNNERS_UP)]
+    finished: list[FrontEntry] = []
+    for entry in dict.fromkeys(wanted):
+        if finished and until is not None and time.perf_counter() > until:
+            break
+        fitted = selection.finish(entry, problem.blueprint.equation, everything)
+        finished.append(fitted if problem.admits(fitted.law) else entry)
+    return finished
+
+
+def _next_best(entries: Sequence[FrontEntry], count: int) -> list[FrontEntry]:
+    known = [entry for entry in entries if "length" in vars(entry)]
+    return sorted(known, key=lambda entry: entry.length)[:count]
+
+
+def _presented(entries: list[FrontEntry], chosen: FrontEntry, problem: Problem) -> Conclusion:
+    shorter = tidied(chosen, problem.everything or problem.data)
+    if shorter is not chosen and problem.admits(shorter.law):
+        entries = [shorter if entry is chosen else entry for entry in entries]
+        chosen = shorter
+    orthogonal = selection.with_errors_of_features(chosen)
+    if orthogonal is not chosen and problem.admits(orthogonal.law):
+        entries = [orthogonal if entry is chosen else entry for entry in entries]
+        chosen = orthogonal
+    front = selection.without_failures(selection.pareto(entries, chosen)[0])
+    front = [entry for entry in front if entry is chosen or not entry.leaves_branch_open]
+    front = selection.without_copies(front, chosen, problem.data.X)
+    best_index = front.index(chosen)
+    shown = (front, [] if chosen.exact else beside_front(entries, chosen, front))
+    front, others = ([selection.with_squared_error(each) for each in part] for part in shown)
+    return Conclusion(front, best_index, others)
