@@ -130,7 +130,7 @@ def test_bench_against_leaves_out_what_is_not_installed(
     assert main(["bench", "Jin-1", "--against", "pyoperon,gplearn", "--runs", "2"]) == 0
     assert duels == [(["Jin-1"], ["gplearn"])]
     shown = capsys.readouterr()
-    assert shown.err == "gsr: pyoperon is not installed and left out; pip install 'gsr[bench]'\n"
+    assert shown.err == "gsr: pyoperon is not installed and left out; pip install pyoperon\n"
     assert "gplearn" in shown.out
 
 

@@ -91,7 +91,7 @@ def test_json_is_the_result(fit: Any, data: Path) -> None:
 def test_options_reach_the_estimator(fit: Any, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, Any] = {}
 
-    def record(self: GSRRegressor, X: Any, y: Any, weights: Any) -> GSRRegressor:
+    def record(self: GSRRegressor, X: Any, y: Any, weights: Any, sigma: Any) -> GSRRegressor:
         seen.update(self.get_params(), rows=len(X), weights=weights, names=self._table_names)
         raise KeyboardInterrupt
 
@@ -335,3 +335,108 @@ def test_laws_are_shown_exported_and_reported(
     assert main(["report", str(run), "-o", str(page)]) == 0
     assert "<html" in page.read_text()
     assert main(["report", str(run.parent / "none")]) == 2
+
+
+# ---- errors ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> Path:
+    """A line with standard deviations in the column s."""
+    rng = np.random.default_rng(3)
+    x, s = np.linspace(1, 9, 30), np.where(np.arange(30) % 2, 0.05, 0.5)
+    path = tmp_path / "measured.csv"
+    rows = np.c_[x, s, 3 * x + s * rng.standard_normal(30)]
+    np.savetxt(path, rows, "%.17g", ",", header="x,s,y", comments="")
+    return path
+
+
+ERRORS = ["--max-evals", "300", "--seed", "0", "--target", "y"]
+
+
+def test_errors_name_a_column_of_standard_deviations(
+    measured: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = measured.with_name("run")
+    assert main(["fit", str(measured), *ERRORS, "--errors", "s", "-o", str(folder)]) == 0
+    told = capsys.readouterr().out
+    assert "noise   scatter is as large as the given errors say" in told
+    assert gsr.load(folder / "model.json").equation_.feature_names == ("x",)
+    assert main(["fit", "--config", str(folder / "config.toml"), "-q"]) == 0
+    assert capsys.readouterr().out == told.splitlines()[0] + "\n"
+    assert main(["predict", str(folder), str(measured), "--interval", "0.9", "--errors", "s"]) == 0
+    found = predictions(capsys.readouterr().out)
+    widths = [float(row["y upper"]) - float(row["y lower"]) for row in found]
+    assert 7 < widths[0] / widths[1] < 12
+
+
+def test_errors_name_a_kind(measured: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["fit", str(measured), *ERRORS, "--drop", "s"]
+    assert main([*options, "--errors", "relative"]) == 0
+    assert "noise   scatter grows with y" in capsys.readouterr().out
+    config = measured.with_name("c.toml")
+    config.write_text('[data]\nerrors = "constant"\n')
+    assert main([*options, "--config", str(config)]) == 0
+    assert "noise   scatter is the same everywhere" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--errors", "t"], "no column 't'"),
+        (["--errors", "relativ"], "or one of auto, constant, relative, poisson"),
+        (["--errors", "s", "--weights", "x"], "either weights or a column of errors, not both"),
+        (["--errors", "y"], "'y' is both target and errors"),
+        (["--errors", "s", "--features", "x,s"], "the errors 's' is also among --features"),
+        (["--errors", "s", "--target", "y,x"], "one target"),
+    ],
+)
+def test_wrong_errors_are_told(
+    measured: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    assert main(["fit", str(measured), *ERRORS, *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_column_named_like_a_kind_of_errors(
+    measured: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured.write_text(measured.read_text().replace("x,s,y", "x,relative,y"))
+    options = ["fit", str(measured), *ERRORS, "--errors", "relative"]
+    assert main(options) == 2
+    assert "is a kind of errors and a column" in capsys.readouterr().err
+    assert main([*options, "--drop", "relative"]) == 0
+
+
+def test_standard_deviations_are_positive(
+    measured: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured.write_text(measured.read_text() + "3,-1,9\n")
+    assert main(["fit", str(measured), *ERRORS, "--errors", "s"]) == 2
+    told = capsys.readouterr().err
+    assert "line 32, column 's': a standard deviation must be positive, got -1" in told
+
+
+def test_predict_takes_errors_of_models_that_know_them(
+    measured: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = str(measured.with_name("model.json"))
+    assert main(["fit", str(measured), *ERRORS, "--drop", "s", "--save", model]) == 0
+    asked = ["predict", model, str(measured), "--errors", "s"]
+    assert main(asked) == 2
+    assert "--errors is of use with --interval only" in capsys.readouterr().err
+    assert main([*asked, "--interval", "0.9"]) == 2
+    assert "was not fitted with standard deviations" in capsys.readouterr().err
+
+
+def test_cluster_runs_take_errors_too(measured: Path) -> None:
+    from gsr.cli.island_problem import pose
+    from gsr.runs import config
+
+    text = '[data]\npath = "measured.csv"\ntarget = "y"\nerrors = "s"\n'
+    posed = pose(config.parse(text, folder=measured.parent), "run.toml", 1)
+    assert posed.data.names == ("x",)
+    assert posed.problem.noise.kind == "given"
+    wrong = config.parse(text.replace('"s"', '"t"'), folder=measured.parent)
+    with pytest.raises(gsr.GSRError, match=r"line 4: data.errors: .* no column 't'"):
+        pose(wrong, "run.toml", 1)

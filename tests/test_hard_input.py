@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,21 @@ def test_a_folder_is_no_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_bad_arrays_are_told(X: Any, y: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         GSRRegressor(max_time=0.1).fit(X, y)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_extreme_magnitudes_are_fitted_and_predicted(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    X = 10.0 ** draw.uniform(-52, 56, (6, 1 + seed % 4))
+    X *= draw.choice([-1.0, 1.0], X.shape) if seed % 2 else 1.0
+    y = 10.0 ** draw.uniform(41, 92, 6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = GSRRegressor(max_evals=2000, max_time=None, random_state=seed, n_jobs=1).fit(X, y)
+        for equation in (entry.equation for entry in model.front_):
+            assert equation.predict(X).shape == y.shape
+            assert all(map(str, equation.explicit()))
+    assert np.isfinite(model.predict(X)).all()
 
 
 def test_ten_thousand_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -387,6 +387,25 @@ def test_huge_values_pass_in_silence(formula):
         solved(inversion, [1e308, -1e308])
 
 
+@pytest.mark.parametrize("formula", ["sin(y)", "cos(y)", "tan(y)", "sin(y)^2", "exp(sin(y))"])
+@pytest.mark.parametrize(
+    "ends", [(1e41, 1e92), (1e92, 1e92), (-1e56, 1e16), (1e15, 1e17), (-1e308, 1.7e308)]
+)
+def test_targets_beyond_the_resolution_of_a_period_have_a_prediction_or_none(formula, ends):
+    inversion = learned([(1.0, formula)], np.array([*ends, ends[0]]))
+    v = np.array([-2.0, 0.0, 0.5, 1.0, 1e300])
+    solution = solved(inversion, v)
+    np.testing.assert_array_equal(solution.solved, np.isfinite(solution.values))
+    y = solution.values[solution.solved]
+    np.testing.assert_allclose(inversion.function(y), v[solution.solved], rtol=1e-4, atol=1e-4)
+
+
+def test_no_branch_is_known_where_rounding_exceeds_the_period():
+    closed = closed_form(ALL, encode_target("sin(y)", ALL))
+    np.testing.assert_array_equal(closed.sides(np.array([1.0, 1e92])), [0, -1])
+    assert closed.branches(np.array([1e56, 1e92])) == []
+
+
 def test_bracketed_roots_reach_full_precision():
     v = np.array([1e-12, 0.3, 2.0, 900.0])
     found = bracketed_roots(lambda y: y**3, v, np.full(4, -1.0), np.full(4, 10.0))
@@ -590,3 +609,9 @@ def test_branches_do_not_depend_on_the_unit_of_y(scale):
     inversion = learned([(1.0, "y^2")], y, X)
     values, *_ = inversion.solve(y**2, X)
     np.testing.assert_allclose(values, y, rtol=1e-9)
+
+
+@pytest.mark.parametrize("column", [[5e-324, 0.0], [1e-310, 2e-310], [-1.7e308, 1.7e308]])
+def test_neighbours_of_features_at_the_ends_of_floating_point(column):
+    X = np.array(column)[:, None]
+    np.testing.assert_array_equal(Neighbours.of(X, np.array([3.0, 4.0]))(X), [3.0, 4.0])

@@ -244,7 +244,7 @@ def test_lengths_must_agree(exact):
         exact.plot("fit", X=table(5, ["x1", "x2"]), y=np.ones(4))
 
 
-def test_without_matplotlib_the_message_names_the_extra(exact, monkeypatch):
+def test_without_matplotlib_the_message_names_the_package(exact, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
-    with pytest.raises(GSRError, match=r"gsr\[plot\]"):
+    with pytest.raises(GSRError, match=r"plots need matplotlib: pip install matplotlib$"):
         exact.plot("front")

@@ -56,7 +56,7 @@ def transformations_of(model, feature):
 
 
 def test_forbidden_transformations_are_in_no_law():
-    free = search()
+    free = search(max_evals=25_000)
     assert free.status_ == "exact"
     assert "inverse" in transformations_of(free, 3)
     held = search(forbid={"x3": ["inverse", "sin"], "*": ["tan"]})
@@ -184,7 +184,7 @@ def test_a_required_term_may_turn_out_to_be_useless():
 
 @pytest.mark.parametrize("most", [1, 2])
 def test_no_law_has_more_terms(most):
-    model = search(max_terms=most)
+    model = search(max_terms=most, max_evals=25_000)
     assert max(len(e.equation.phi) for e in model.front_) <= most + 1  # and the constant
     assert (model.status_ == "exact") == (most == 2)
 

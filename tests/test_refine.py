@@ -1,5 +1,7 @@
 """Constants refined on the scale of y."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.optimize import least_squares
@@ -146,3 +148,11 @@ def test_attributes_are_those_of_a_law():
     assert isinstance(best, FittedLaw)
     assert (best.complexity, best.bits) == (found.complexity, found.bits)
     assert LIBRARY is data.library
+
+
+def test_a_law_without_a_solution_in_any_row_is_silent():
+    X, y = np.linspace(1, 2, 20)[:, None], np.linspace(1, 2, 20)
+    found = law([[[1, 0, 1]]], [np.nan], [[[1]], [[10]]], [1.0, 1.0], exact=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert linearise(found, training(X, y)).n_rows == 0

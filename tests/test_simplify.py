@@ -179,3 +179,13 @@ def test_html():
         "<i>a&lt;b</i><sup>2</sup> = −1.5·10<sup>−7</sup> <i>x</i><sub>12</sub>"
         " ln|<i>x</i><sub>1</sub>|/(1 + <i>mass</i>) + <i>x</i><sub>3</sub><sup>2/3</sup>"
     )
+
+
+def test_forms_with_cases_are_passed_over(monkeypatch):
+    """SymPy writes some powers of |x| as a case for each sign, which no law has."""
+    x = sympy.Symbol("x", real=True)
+    law = sympy.sin(x) * sympy.Abs(x) ** 2.5 / (1 + x**2) + sympy.exp(x)
+    cases = sympy.Piecewise((x, x > 0), (-x, True))
+    monkeypatch.setattr(sympy, "simplify", lambda form: cases)
+    rows = np.linspace(0.1, 2.0, 20)[:, None]
+    assert simplify.simplified(law, ["x"], rows, seconds=5.0).has(sympy.Piecewise) is False

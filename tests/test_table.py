@@ -101,6 +101,19 @@ def test_held_out_errors():
     assert found[2:] == [0.25, 0.5]
 
 
+def test_held_out_errors_are_shown_of_all_laws_or_none(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    entry = make_front()[1]
+    whole, gap = EquationTable([entry], 0), EquationTable([entry, replace(entry, data=None)], 0)
+    assert "held_out" in whole.columns
+    assert "held_out" in str(whole) and "held out" in whole._repr_html_()
+    assert "held out" in whole.latex() and "held_out" in (whole.to_csv() or "")
+    assert "held_out" not in gap.columns
+    assert "held_out" not in str(gap) and "held out" not in gap._repr_html_()
+    assert "held out" not in gap.latex() and "held_out" not in (gap.to_csv() or "")
+    assert "held_out" not in gap.to_pandas().columns
+
+
 def test_printed_with_the_pick_marked(table, monkeypatch):
     monkeypatch.setattr(simplify, "explicit", None)  # it takes time, and is not shown
     monkeypatch.setenv("COLUMNS", "120")

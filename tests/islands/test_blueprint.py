@@ -67,7 +67,7 @@ def test_the_last_gate_is_the_same(kind: str) -> None:
 
 def front(of: Blueprint) -> list[Any]:
     island = of.island()
-    island.run(inf, 700)
+    island.run(inf, 3000)
     return list(island.front())
 
 

@@ -109,7 +109,7 @@ def test_the_example_is_a_configuration(folder: Path, capsys: pytest.CaptureFixt
 
 def test_an_example_replaces_no_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--init", "config.toml"]) == 2
-    assert "config.toml is there already" in capsys.readouterr().err
+    assert "config.toml exists; choose another name, or use --overwrite" in capsys.readouterr().err
     assert (folder / "config.toml").read_text() == CONFIG
     assert main(["--init", "nowhere/config.toml"]) == 3
     assert "cannot write nowhere/config.toml" in capsys.readouterr().err
@@ -204,7 +204,7 @@ def test_a_dry_run_sees_where_nothing_can_be_written(
 def test_a_run_does_not_replace_its_table(command: Any, folder: Path) -> None:
     os.rename(folder / "exact.csv", folder / "sample.csv")
     told = command("data.path=sample.csv", "run.output=.", code=2).err
-    assert "sample.csv would be replaced by the run's sample.csv" in told
+    assert "sample.csv is read by this command and would be replaced by the run's" in told
 
 
 def test_lock_step_tells_that_a_clock_will_end_it(command: Any) -> None:
@@ -316,15 +316,20 @@ def test_the_configuration_of_a_run_starts_it_again(
     assert "is finished (max_evals)" in capsys.readouterr().err
     assert main(["run/config.toml", f"--set={further(folder)}"]) == 0
     assert "going on from" in capsys.readouterr().err
-    assert not (folder / "run" / "config.run.toml").exists()
+    assert (folder / "run" / "config.toml").read_text() == text
+    again = (folder / "run" / "config.run.toml").read_text()
+    assert again.startswith("# repeats the run: ")
+    assert again != text
 
 
 def test_a_result_without_checkpoints_is_not_replaced(command: Any, folder: Path) -> None:
     command()
     shutil.rmtree(folder / "run" / "checkpoints")
     told = command(code=2).err
-    assert "holds the result of a run; choose another, or set run.overwrite to true" in told
+    assert "holds the result of a run; choose another, or use --overwrite" in told
     command("run.overwrite=true")
+    shutil.rmtree(folder / "run" / "checkpoints")
+    command(more=("--overwrite",))
 
 
 # ---- going on ----------------------------------------------------------------------------------

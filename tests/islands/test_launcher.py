@@ -96,7 +96,7 @@ def test_ranks_that_see_each_other_may_go_on(launch: Launch | None, size: int | 
             Launch(OPEN_MPI, 4, 0),
             None,
             "mpirun of Open MPI started 4 processes, but mpi4py is missing or finds no MPI; "
-            "install it (pip install 'gsr[mpi]') and an MPI, or start one process without launcher",
+            "install it (pip install mpi4py) and an MPI, or start one process without launcher",
         ),
         (Launch("PALS", None, 0), None, "PALS started several processes, but mpi4py is missing"),
     ],

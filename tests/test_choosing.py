@@ -1,0 +1,268 @@
+"""Choosing another law after the fit, why a law was chosen, and laws of other kinds."""
+
+import json
+import math
+import pickle
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import gsr
+from gsr import GSRRegressor
+from gsr.cli import main
+from gsr.exceptions import GSRError
+from gsr.selection import criteria, kinds, reasons
+from gsr.selection.poles import Poles
+from gsr.table import EquationTable
+from test_refit import ONE
+from test_selection import front, sample
+
+RNG = np.random.default_rng(0)
+X = np.geomspace(0.3, 60, 40)[:, None]
+Y = 1.7 * X[:, 0] ** 0.725 + 0.2 * RNG.standard_normal(40)
+X1, SQUARE, CUBE = [[1, 0, 1]], [[3, 0, 1]], [[4, 0, 1]]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return GSRRegressor(max_evals=3000, errors="constant", random_state=0).fit(X, Y)
+
+
+@pytest.fixture
+def model(fitted):
+    return pickle.loads(pickle.dumps(fitted))
+
+
+@pytest.fixture(params=["fitted", "loaded"])
+def any_model(request, fitted, tmp_path):
+    if request.param == "fitted":
+        return pickle.loads(pickle.dumps(fitted))
+    fitted.save(tmp_path / "model.json")
+    return gsr.load(tmp_path / "model.json")
+
+
+def known(model):
+    return [*model.front_, *model._others]
+
+
+# ---- choose ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("criterion", ["bic", "aicc", "held_out", "rmse", "elbow"])
+def test_a_criterion_chooses_the_best_law_that_is_defined(any_model, criterion):
+    assert any_model.choose(criterion) is any_model
+    entries = known(any_model)
+    chosen = any_model.get_best()
+    assert any_model.equation_ is chosen.equation
+    ranked = criteria.ranking(entries, any_model.n_rows_, criterion)
+    defined = [entries[i] for i in ranked if entries[i].poles.verdict != "unsafe"]
+    assert defined[0] is chosen
+    assert any_model.criterion_ == criterion
+    assert chosen in any_model.front_
+    assert any_model.equations_[any_model.best_index_].pick
+
+
+def test_the_criterion_of_the_fit_gives_back_its_law(any_model):
+    law = str(any_model.equation_)
+    any_model.choose("rmse")
+    assert str(any_model.equation_) != law
+    assert str(any_model.choose().equation_) == law
+    assert any_model.criterion_ == "mdl"
+
+
+def test_callables_and_tolerances_choose(any_model):
+    assert any_model.choose(lambda entry: entry.complexity).get_best().complexity == min(
+        entry.complexity for entry in known(any_model)
+    )
+    any_model.choose("simplest within 100%")
+    least = min(entry.rmse for entry in known(any_model))
+    assert any_model.get_best().rmse <= 2 * least
+
+
+def test_a_row_of_the_table_is_chosen(any_model):
+    table = list(any_model.front_)
+    any_model.choose(index=1)
+    assert any_model.best_index_ == 1
+    assert any_model.front_ == table
+    np.testing.assert_array_equal(any_model.predict(X), table[1].equation.predict(X))
+    assert "chosen by its number" in any_model.why_
+
+
+def test_a_law_from_beside_the_front_joins_it(model):
+    other = model._others[0]
+    model.choose(lambda entry: entry is not other)
+    assert model.get_best() is other
+    assert other in model.front_
+    assert other not in model._others
+    assert all(a.complexity <= b.complexity for a, b in pairwise(model.front_))
+
+
+def test_wrong_choices_are_refused(model):
+    with pytest.raises(GSRError, match="criterion must be one of"):
+        model.choose("best")
+    with pytest.raises(GSRError, match="index must be from 0 to"):
+        model.choose(index=99)
+    with pytest.raises(GSRError, match="either a criterion or an index"):
+        model.choose("bic", index=0)
+
+
+def test_files_without_what_a_criterion_needs(fitted, tmp_path):
+    path = tmp_path / "model.json"
+    fitted.save(path)
+    content = json.loads(path.read_text())
+    content["checksum"] = None
+    del content["model"]["others"], content["model"]["attributes"]["n_rows_"]
+    for entry in content["model"]["front"]:
+        del entry["length"]
+    path.write_text(json.dumps(content))
+    old = gsr.load(path)
+    assert old.why_ == "short description"
+    assert len(old.equations_.top()) > 1
+    with pytest.raises(GSRError, match="on how many rows"):
+        old.choose("bic")
+    with pytest.raises(GSRError, match="saved without what 'mdl' needs"):
+        old.choose("mdl")
+    assert str(old.choose("rmse").equation_)
+
+
+# ---- why -------------------------------------------------------------------------------------
+
+
+def test_why_compares_description_lengths(any_model):
+    chosen, other = any_model.equations_.top(2)
+    more = other.entry.length - chosen.entry.length
+    assert any_model.why_.startswith("shortest description; the next best of another kind, ")
+    assert any_model.why_.endswith(f"takes {more:.1f} bits more")
+
+
+def test_why_names_the_criterion_and_its_value(any_model):
+    any_model.choose("bic")
+    entries = known(any_model)
+    i = entries.index(any_model.get_best())
+    value = criteria.criterion_value(entries, i, any_model.n_rows_, "bic")
+    assert any_model.criterion_value_ == value
+    assert any_model.why_.startswith(f"least BIC: {value:.4g}")
+
+
+def test_an_exact_law_is_called_so():
+    x = np.linspace(1, 4, 20)[:, None]
+    model = GSRRegressor(random_state=0).fit(x, 2 * x[:, 0])
+    assert model.why_ == "exact to rounding"
+
+
+def test_a_law_that_was_passed_over_for_a_pole_is_named():
+    data = sample(lambda x: x + 0.2 * x**2, n=30, noise=0.05)
+    chosen, shorter = front([[X1, SQUARE], [CUBE, ONE]], data)
+    vars(chosen)["length"], vars(shorter)["length"] = -10.0, -14.0
+    vars(shorter)["poles"] = Poles("unsafe", "division by 0", np.array([0.3]))
+    told = reasons.why(chosen, [chosen, shorter], 30, "mdl", -10.0)
+    assert told.startswith("shortest description without a pole; ")
+    assert "is 4.0 bits shorter but has a pole at x1 = 0.3" in told
+
+
+# ---- kinds -----------------------------------------------------------------------------------
+
+
+def test_top_lists_different_kinds_by_length(any_model):
+    top = any_model.equations_.top(5)
+    assert 2 <= len(top) <= 5
+    assert top[0].pick
+    bits = [row.bits for row in top]
+    assert bits[1:] == sorted(bits[1:])
+    assert min(bits) == 0.0
+    best = min(row.entry.length for row in top)
+    assert bits == pytest.approx([row.entry.length - best for row in top])
+    spelled = [kinds.spellings(row.entry.equation) for row in top]
+    for k, own in enumerate(spelled):
+        for earlier in spelled[:k]:
+            assert not any(a.covers(b) for a in earlier for b in own)
+    assert all(row.equation in str(top) and row.verdict in str(top) for row in top)
+
+
+def test_saved_models_list_the_same(fitted, tmp_path):
+    fitted.save(tmp_path / "model.json")
+    loaded = gsr.load(tmp_path / "model.json")
+    for one, other in zip(fitted.equations_.top(), loaded.equations_.top(), strict=True):
+        assert str(one.entry.equation) == str(other.entry.equation)
+        assert (one.bits, one.verdict) == (other.bits, other.verdict)
+
+
+def test_added_terms_and_copies_are_no_other_kind():
+    data = sample(lambda x: x + 0.2 * x**2, n=30, low=1.0, high=2.0, noise=0.05)
+    laws = front([[X1], [X1, ONE], [X1, SQUARE], [SQUARE], [SQUARE, CUBE], [SQUARE]], data)
+    by_terms = sorted(laws, key=lambda entry: len(entry.law.phi))
+    found = kinds.of_different_kinds(by_terms, 5)
+    assert [str(entry.equation).split(" ", 3)[-1] for entry in found] == ["x1", "x1^2"]
+
+
+def test_the_constant_does_not_stand_for_all_sums():
+    data = sample(lambda x: x, n=30, noise=0.5)
+    found = kinds.of_different_kinds(front([[ONE], [X1, ONE]], data), 5)
+    assert len(found) == 2
+
+
+def test_a_power_law_is_one_kind_in_all_spellings():
+    x = X[:, 0]
+    rng = np.random.default_rng(1)
+    noise = np.exp(0.02 * rng.standard_normal(40))
+    formulas = ("y = a*x1^b", "ln(y) = a + b*ln(x1)", "y^2 = a*x1^b + c")
+    laws = [gsr.fit_formula(formula, X, 1.7 * x**0.7 * noise) for formula in formulas]
+    first, second, added = map(kinds.spellings, laws)
+    assert any(a.covers(b) for a in first for b in second)
+    assert any(a.covers(b) for a in second for b in first)
+    assert any(a.covers(b) for a in second for b in added)
+    assert not any(a.covers(b) for a in added for b in second)
+
+
+def test_a_freed_constant_is_no_other_kind():
+    listed = kinds.Kind("x1^1", frozenset({"x1^2"}))
+    assert listed.covers(kinds.Kind("x1^1", frozenset({"x1^#"})))
+    assert listed.covers(kinds.Kind("x1^1", frozenset({"x1^#", "1"})))
+    assert not kinds.Kind("x1^1", frozenset({"x1^#"})).covers(listed)
+    assert not listed.covers(kinds.Kind("x1^1", frozenset({"x1^3"})))
+    assert not listed.covers(kinds.Kind("x1^2", frozenset({"x1^2"})))
+
+
+def test_bits_beside_an_exact_law_are_infinite():
+    x = np.linspace(1, 4, 20)[:, None]
+    top = GSRRegressor(random_state=0).fit(x, 2 * x[:, 0] + x[:, 0] ** 2).equations_.top()
+    assert (top[0].bits, top[0].verdict) == (0.0, "exact")
+    assert all(math.isinf(row.bits) for row in top[1:] if not row.entry.exact)
+    with pytest.raises(GSRError, match="count must be"):
+        EquationTable([top[0].entry], 0).top(0)
+
+
+def test_a_pole_is_part_of_the_verdict(model):
+    row = model.equations_[model.best_index_]
+    bare = row.verdict
+    unsafe = replace(row.entry)
+    vars(unsafe).update(level=row.level, poles=Poles("unsafe", "division by 0", np.array([1.0])))
+    assert EquationTable([unsafe], 0)[0].verdict == f"{bare}, pole"
+
+
+# ---- the command line ------------------------------------------------------------------------
+
+
+HEADINGS = ["rank", "bits", "RMSE", "verdict", "law"]
+
+
+def test_fit_and_show_print_them(tmp_path, capsys):
+    table = tmp_path / "data.csv"
+    np.savetxt(table, np.c_[X, Y], "%.17g", ",", header="x,y", comments="")
+    run = tmp_path / "run"
+    options = ["fit", str(table), "--max-evals", "1500", "--seed", "0", "--errors", "constant"]
+    assert main([*options, "-o", str(run)]) == 0
+    told = capsys.readouterr().out
+    assert HEADINGS in [line.split() for line in told.splitlines()]
+    assert "chosen  shortest description; the next best of another kind" in told
+    result = json.loads((run / "result.json").read_text())
+    assert result["why"] == gsr.load(run / "model.json").why_
+    assert result["top"][0]["chosen"] and result["top"][0]["bits"] == 0.0
+    assert result["noise"].startswith("scatter is the same everywhere")
+    assert all(each["equation"] in told for each in result["top"])
+    assert main(["show", str(run)]) == 0
+    shown = capsys.readouterr().out
+    assert [line for line in shown.splitlines() if line.startswith("chosen  ")]
+    assert HEADINGS in [line.split() for line in shown.splitlines()]

@@ -1,0 +1,116 @@
+"""The front keeps what was found: more work never makes it worse."""
+
+import numpy as np
+import pytest
+
+from gsr import GSRRegressor
+from gsr.selection.fitted import constants
+from gsr.selection.refine import refine
+
+ISOTHERM = np.array(
+    [
+        (0.5306, 0.8446, 0.126), (0.9233, 1.6212, 0.152), (2.0251, 3.0927, 0.199),
+        (2.9489, 4.6628, 0.243), (4.9321, 7.5014, 0.320), (7.9483, 10.4886, 0.418),
+        (11.2728, 14.5248, 0.521), (17.8748, 17.7733, 0.637), (24.3511, 21.1943, 0.735),
+        (38.4891, 25.7552, 0.834), (50.3387, 28.1997, 0.931), (69.2595, 29.8507, 1.011),
+    ]
+)  # fmt: skip
+
+
+def fitted(X, y, evaluations, **options):
+    sigma = options.pop("sigma", None)
+    options = {"errors": "constant", "random_state": 0, **options}
+    model = GSRRegressor(n_jobs=1, max_evals=evaluations, max_time=120, **options)
+    return model.fit(X, y, sigma=sigma)
+
+
+def drawn(seed):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(12, 60)), int(rng.integers(1, 4))
+    X = rng.uniform(0.5, 3, (n, d))
+    shapes = [
+        lambda x: 2 * x[:, 0] / (1.3 + x[:, 0]),
+        lambda x: np.exp(-0.7 * x[:, 0]) + 0.3 * x[:, -1],
+        lambda x: x[:, 0] ** 1.4 * x[:, -1],
+        lambda x: np.sin(1.7 * x[:, 0]) + x[:, -1],
+    ]
+    y = shapes[seed % len(shapes)](X)
+    return X, y + 0.03 * np.std(y) * rng.standard_normal(n)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_more_work_dominates_less(seed):
+    X, y = drawn(seed)
+    less, more = (fitted(X, y, evaluations, random_state=seed) for evaluations in (3000, 9000))
+    if any(entry.exact for entry in more.front_):
+        return
+    for entry in less.front_:
+        near = [e.rmse for e in more.front_ if e.complexity <= entry.complexity]
+        assert min(near, default=np.inf) <= entry.rmse * (1 + SLACK), str(entry.equation)
+    assert more.get_best().length <= less.get_best().length + 1e-6
+
+
+#: A law that the choice makes superfluous leaves the table though its error is a little smaller.
+SLACK = 0.15
+
+
+@pytest.mark.parametrize("known", ["sigma", "weights"])
+def test_a_law_of_twelve_rows_stays_chosen(known):
+    c, q, sy = ISOTHERM.T
+    for evaluations in (20_000, 40_000):
+        model = GSRRegressor(random_state=0, n_jobs=1, max_evals=evaluations, max_time=120)
+        given = {"sigma": sy} if known == "sigma" else {"sample_weight": 1 / sy**2}
+        model.fit(c[:, None], q, **given)
+        best = model.get_best()
+        np.testing.assert_allclose(model.predict(c[:, None]), 1 / (0.5519 / c + 0.0247), rtol=0.01)
+        assert best.n_constants == 2
+        complexities = [entry.complexity for entry in model.front_]
+        assert max(np.diff(complexities)) < 15
+
+
+def test_all_constants_on_the_front_have_converged():
+    X, y = drawn(3)
+    model = fitted(X, y, 4000)
+    for entry in model.front_:
+        again = refine(entry.law, entry.data)
+        assert again.rmse >= entry.rmse * (1 - 1e-4), str(entry.equation)
+
+
+def test_a_law_that_is_nearly_exact_becomes_exact():
+    t = np.linspace(0, 10, 100)
+    model = GSRRegressor(random_state=0, n_jobs=1, max_time=20)
+    model.fit(t[:, None], 3 * np.exp(-0.3 * t) * np.cos(2 * t))
+    assert model.level_ == "rounding"
+    found = np.sort(np.abs(constants(model.get_best().law)))
+    assert found[0] == pytest.approx(0.3, rel=1e-9)
+    assert found[-1] == pytest.approx(3.0, rel=1e-9)
+
+
+def test_the_chosen_law_is_not_dominated():
+    x = np.linspace(1, 11, 100)
+    y = 1.7 * x**0.73 * (1 + 0.05 * np.random.default_rng(0).standard_normal(100))
+    model = GSRRegressor(random_state=0, n_jobs=1, max_evals=8000, max_time=60).fit(x[:, None], y)
+    best = model.get_best()
+    others = [entry for entry in model.front_ if entry is not best]
+    assert not any(e.complexity <= best.complexity and e.rmse <= best.rmse for e in others)
+    assert model.front_[model.best_index_] is best
+
+
+def test_errors_of_a_table_are_on_the_same_rows():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(1, 3, (3000, 2))
+    y = X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(3000)
+    model = GSRRegressor(random_state=0, n_jobs=1, max_rows=200, max_evals=2000, max_time=60)
+    model.fit(X, y)
+    for row in model.equations_:
+        error = np.sqrt(np.mean((y - row.predict(X)) ** 2))
+        assert row.rmse == pytest.approx(error, rel=1e-6)
+
+
+def test_terms_that_live_on_one_row_are_never_chosen():
+    rng = np.random.default_rng(0)
+    speed, load = rng.uniform(1, 5, 200), rng.uniform(1, 3, 200)
+    power = speed**2 * load / (1 + load) + 0.1 * rng.standard_normal(200)
+    model = GSRRegressor(random_state=0, n_jobs=1, max_evals=15_000, max_time=60)
+    model.fit(np.column_stack([speed, load]), power)
+    assert not model.get_best().lives_on_few_rows
