@@ -25,6 +25,7 @@ from gsr import (
     _core,
     options,
     search,
+    session,
     subset,
 )
 
@@ -545,6 +546,27 @@ def test_ctrl_c_ends_a_long_fit_soon(rows):
             child.kill()
     assert child.returncode == 0, err
     assert out == "interrupted\n"
+
+
+@pytest.mark.parametrize("step", ["promising", "choose_noise", "make_evolution"])
+def test_ctrl_c_at_a_checkpoint_keeps_what_was_found(monkeypatch, step):
+    """Laws are compared between pieces of the search, and Ctrl-C may come then too."""
+    rng = np.random.default_rng(0)
+    x = np.geomspace(0.1, 50, 40)[:, None]
+    y = 12.3 * x[:, 0] / (4.2 + x[:, 0]) * (1 + 0.05 * rng.normal(size=40))
+    fitted = GSRRegressor(max_time=None, max_evals=20_000, random_state=0)
+    reached = []
+
+    def interrupt(*args, **kwargs):
+        reached.append(step)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session, step, interrupt)
+    with pytest.warns(InterruptedWarning, match="are kept"):
+        fitted.fit(x, y)
+    assert reached == [step]
+    assert fitted.status_ == "interrupted"
+    assert fitted.score(x, y) > 0.8
 
 
 @pytest.mark.parametrize(

@@ -98,11 +98,15 @@ def run(
     except KeyboardInterrupt:
         if evolution.evaluations == 0:
             raise
-        warnings.warn(
-            "interrupted: the best laws so far are kept", InterruptedWarning, stacklevel=4
-        )
-        return "interrupted"
+        return interrupted()
     return status
+
+
+def interrupted() -> str:
+    """Warn that Ctrl-C ended the search, and return that status."""
+    message = "interrupted: the best laws so far are kept"
+    warnings.warn(message, InterruptedWarning, stacklevel=5)
+    return "interrupted"
 
 
 @contextmanager

@@ -75,7 +75,11 @@ class Session:
                 )
             if status != search.CHECKPOINT:
                 return status
-            if self._look(checkpoint):
+            try:
+                settled = self._look(checkpoint)
+            except KeyboardInterrupt:
+                return search.interrupted()
+            if settled:
                 return "settled"
             checkpoint *= growth
 
@@ -173,11 +177,12 @@ class Session:
     def _restart(self, problem: Problem, laws: Sequence[LawLike]) -> None:
         """Go on with rows weighted for their noise, from the laws found so far."""
         done = (self.evolution.generation + 1, self.evolution.evaluations)
+        problem = problem.after(*done)
+        evolution = make_evolution(problem, laws=laws)
+        # Nothing is changed before all is made: Ctrl-C may come at any time.
+        self.problem, self.evolution = problem, evolution
         self.work_before = (self.work_before[0] + done[0], self.work_before[1] + done[1])
-        self.problem = problem.after(*done)
-        self.evolution = make_evolution(self.problem, laws=laws)
-        self.kept = [*laws]
-        self._best = None
+        self.kept, self._best = [*laws], None
 
     def _has_settled(self, law: LawLike, checkpoint: float) -> bool:
         terms = structure(law)
