@@ -12,6 +12,7 @@ from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.selection import criteria, residuals
 from gsr.selection.fitted import FittedLaw, Training
+from gsr.selection.tails import heavy_tailed_bits
 from test_refit import LIBRARY, ONE, law, training
 
 X1, SQUARE, CUBE, INVERSE = [[1, 0, 1]], [[3, 0, 1]], [[4, 0, 1]], [[2, 0, 1]]
@@ -182,6 +183,41 @@ def test_other_criteria():
     assert selection.best(entries, 20, "simplest within 0.1") == 1
     assert selection.best(entries, 20, "simplest within 200 %") == 0
     assert selection.best(entries, 20, lambda e: -e.complexity) == 2
+
+
+def test_laws_that_are_counted_roughly_do_not_come_first(monkeypatch):
+    """The rough count leaves out what all laws that use a feature take."""
+
+    class Entry:
+        data, n_constants, transformed, uses_features, law = None, 1, False, True, None
+
+        def __init__(self, complexity, length):
+            self.complexity, self.rmse, self._length = complexity, 1.0, length
+            self.structure = length
+
+        @property
+        def length(self):
+            return self._length
+
+    monkeypatch.setattr(criteria, "data_bits", lambda *_: 0.0)
+    entries = [Entry(4, 100.0), Entry(5, 101.0), Entry(40, 150.0)]
+    assert criteria.ranking(entries, 30) == [0, 1, 2]
+
+
+def test_outliers_are_not_worth_a_law():
+    """Under heavy-tailed noise a law that follows the outliers gains less than normal noise says."""
+    rng = np.random.default_rng(3)
+    noise = rng.standard_normal(100)
+    outliers = noise.copy()
+    outliers[[10, 60]] = 15.0, -12.0
+    assert heavy_tailed_bits(noise) > 100 * np.log2(noise.std())
+    followed = 100 * np.log2(noise.std())
+    normal = 100 * np.log2(outliers.std()) - followed
+    heavy = heavy_tailed_bits(outliers) - followed
+    assert 0.0 < heavy < 0.5 * normal
+    # The unit of y shifts both counts alike.
+    scaled = heavy_tailed_bits(1e-30 * outliers) - heavy_tailed_bits(outliers)
+    assert scaled == pytest.approx(100 * np.log2(1e-30))
 
 
 def test_bad_choices_are_named():

@@ -145,6 +145,13 @@ def test_each_place_of_a_variable_says_which():
     )
 
 
+def test_an_unusual_power_is_written_out():
+    """Otherwise x^(3/4) would be as cheap as any other rare power, and cheaper than x^0.73."""
+    three_quarters = bits("y = a*sqrt(x1)*sqrt(sqrt(x1))")
+    assert three_quarters > bits("y = a*exp(0.73*ln(x1))") + 2.0
+    assert three_quarters > bits("y = a*x1*sqrt(x1)") + 4.0
+
+
 def test_own_transformations_have_a_price():
     own = Library(["identity", "exp", Transformation("erf", lambda t: t, "erf({})")])
     y = [[[own.code("identity")]]]

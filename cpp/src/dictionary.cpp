@@ -82,7 +82,42 @@ void Dictionary::read_argument(const Monomial& monomial) {
   const double range = *high - *low;
   if (!(range > 1e-9 * std::max(std::abs(*low), std::abs(*high)))) return;
   const bool feature = monomial.size() == 1 && monomial[0].second == 1;
-  arguments_.push_back({tree, *low, *high, range, feature, *low >= 0.0});
+  Argument argument{tree, *low, *high, range, feature, *low >= 0.0, {}};
+  values.resize(static_cast<std::size_t>(data_.n_rows()));
+  std::sort(values.begin(), values.end());
+  const auto quantile = [&](double part) {
+    return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1))];
+  };
+  if (argument.positive && quantile(0.5) < kSkewed * range)
+    for (const double part : kQuantiles)
+      if (quantile(part) > 0.0) argument.sizes.push_back(quantile(part));
+  arguments_.push_back(std::move(argument));
+}
+
+// ---- grids -----------------------------------------------------------------------------------
+
+// Parts of the range, and where an argument spans decades, the sizes that it usually has.
+
+std::vector<double> Dictionary::rates(const Argument& u) const {
+  std::vector<double> out;
+  for (const double rate : kRates) out.push_back(rate / u.range);
+  for (const double size : u.sizes) out.push_back(1.0 / size);
+  return out;
+}
+
+// What is added to an argument so that it stays positive.
+std::vector<double> Dictionary::shifts_below(const Argument& u) const {
+  std::vector<double> out;
+  for (const double away : kShifts) out.push_back(away * u.range - u.low);
+  for (const double size : u.sizes) out.push_back(size);
+  return out;
+}
+
+std::vector<double> Dictionary::centres(const Argument& u) const {
+  std::vector<double> out;
+  for (const double at : kCentres) out.push_back(u.low + at * u.range);
+  out.insert(out.end(), u.sizes.begin(), u.sizes.end());
+  return out;
 }
 
 // ---- entries ---------------------------------------------------------------------------------
@@ -184,16 +219,19 @@ void Dictionary::add_plain_terms(const std::vector<int>& features) {
 void Dictionary::add_exponentials(const Argument& u) {
   if (!has("exp")) return;
   std::vector<Constants> grid;
-  for (const double rate : kRates)
-    for (const double sign : {-1.0, 1.0}) grid.push_back({sign * rate / u.range});
+  for (const double rate : rates(u))
+    for (const double sign : {-1.0, 1.0}) grid.push_back({sign * rate});
   add_multiplied(grid, [&](const Constants& c) { return Trees{of("exp", scaled(u, c[0]))}; });
   if (u.low <= 0.0 && u.high >= 0.0) return;
-  // 1/(exp(c u) - 1)
-  add_multiplied(grid, [&](const Constants& c) {
-    return Trees{composition::reciprocal(
-        combine(table_, ArgumentType::sum,
-                {composition::row(of("exp", scaled(u, c[0]))), composition::one(true)}))};
-  });
+  // 1/(exp(c u) - 1), and ln(exp(c u) - 1) for tables of logarithms.
+  const auto less_one = [&](double rate) {
+    return combine(table_, ArgumentType::sum,
+                   {composition::row(of("exp", scaled(u, rate))), composition::one(true)});
+  };
+  add_multiplied(
+      grid, [&](const Constants& c) { return Trees{composition::reciprocal(less_one(c[0]))}; });
+  if (has("ln"))
+    add_family(grid, [&](const Constants& c) { return Trees{of("ln", less_one(c[0]))}; });
 }
 
 void Dictionary::add_powers(const Argument& u) {
@@ -229,12 +267,12 @@ void Dictionary::add_oscillations(const Argument& u) {
 
 void Dictionary::add_shifts(const Argument& u) {
   std::vector<Constants> either, below, powers;
-  for (const double away : kShifts) {
-    either.push_back({away * u.range - u.low});
-    either.push_back({-away * u.range - u.high});
-    below.push_back({away * u.range - u.low});
-    for (const double p : kShiftedPowers) powers.push_back({p, away * u.range - u.low});
+  for (const double shift : shifts_below(u)) {
+    either.push_back({shift});
+    below.push_back({shift});
+    for (const double p : kShiftedPowers) powers.push_back({p, shift});
   }
+  for (const double away : kShifts) either.push_back({-away * u.range - u.high});
   const auto shifted = [&](double shift) { return affine(u.tree, 1.0, shift); };
   add_multiplied(
       either, [&](const Constants& c) { return Trees{composition::reciprocal(shifted(c[0]))}; });
@@ -257,8 +295,7 @@ void Dictionary::add_saturation(const Argument& u) {
                 {composition::one(), composition::row(of("exp", affine(tree, scale, shift)))}));
   };
   std::vector<Constants> grid, hill;
-  for (const double at : kCentres) {
-    const double centre = u.low + at * u.range;
+  for (const double centre : centres(u)) {
     for (const double width : kWidths)
       grid.push_back({-1.0 / (width * u.range), centre / (width * u.range)});
     for (const double n : kSteepness)

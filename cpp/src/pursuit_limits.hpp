@@ -14,7 +14,11 @@ namespace gsr::limits {
 
 inline constexpr double kPowers[] = {-2.3, -1.3, -0.7, -0.3, 0.3, 0.7, 1.3, 1.7, 2.4};
 inline constexpr double kRates[] = {0.4, 0.9, 2.0, 4.5, 10.0, 22.0};
-inline constexpr double kShifts[] = {0.01, 0.04, 0.15, 0.5, 1.5};  // beyond either end
+inline constexpr double kShifts[] = {0.01, 0.04, 0.15, 0.5, 1.5, 5.0};  // beyond either end
+// An argument whose median is below this part of its range spans decades: constants of the size of
+// these quantiles are tried too.
+inline constexpr double kSkewed = 0.1;
+inline constexpr double kQuantiles[] = {0.1, 0.3, 0.5, 0.7};
 inline constexpr double kShiftedPowers[] = {-2.4, -0.6, 0.6, 1.6};
 inline constexpr double kCentres[] = {0.04, 0.15, 0.28, 0.41, 0.54, 0.67, 0.8, 0.92};
 inline constexpr double kWidths[] = {0.05, 0.12, 0.3};

@@ -52,6 +52,7 @@ class Dictionary {
     double low, high, range;
     bool feature;   // not a product
     bool positive;  // has real powers
+    std::vector<double> sizes;  // where most rows are, if that is far below the range
   };
   using Constants = std::vector<double>;
   using Build = std::function<Trees(const Constants&)>;
@@ -72,6 +73,9 @@ class Dictionary {
   void add_saturation(const Argument& u);
   void add_peaks(const Argument& u);
   void add_nested(const Argument& u);
+  std::vector<double> rates(const Argument& u) const;
+  std::vector<double> shifts_below(const Argument& u) const;
+  std::vector<double> centres(const Argument& u) const;
   void add_powers_times_others(const Argument& u);
 
   composition::Tree of(const char* name, const composition::Tree& tree) const;

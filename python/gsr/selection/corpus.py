@@ -61,9 +61,9 @@ def counts() -> Counter[Choice]:
     """Return how often the corpus makes each choice."""
     found: Counter[Choice] = Counter()
     for formula in formulas():
-        found.update(choices(formula.target, TARGET))
         lone = len(set(variables_of(formula.expression))) == 1
-        found.update(choices(formula.expression, LAW, lone))
+        made = [*choices(formula.target, TARGET), *choices(formula.expression, LAW, lone)]
+        found.update(choice.listed for choice in made)
     return found
 
 

@@ -12,6 +12,7 @@ from gsr.exceptions import GSRError, suggestion
 from gsr.selection import target_scale
 from gsr.selection.fitted import LawLike, Training, constants
 from gsr.selection.structure import law_structure_bits
+from gsr.selection.tails import heavy_tailed_bits
 
 if TYPE_CHECKING:
     from gsr.library import Library
@@ -22,7 +23,7 @@ BITS_PER_NODE = 1.25
 #: Bits that a law with a pole must save to be taken all the same.
 BITS_OF_POLE = 16.0
 #: Bits by which a law must beat the constant: data without a law must not get one.
-BITS_OF_LAW = 16.0
+BITS_OF_LAW = 10.0
 #: Laws whose description differs by less are equally good.
 EQUAL_BITS = 1.0
 #: So many laws, and those not so many bits behind the best by a rough count, are looked at closely.
@@ -78,26 +79,28 @@ def ranking(entries: Sequence[FrontEntry], n_rows: int, criterion: Criterion = "
 
 
 def _lengths(entries: Sequence[FrontEntry], n_rows: int) -> list[float]:
-    """Return the description lengths; for laws far behind the best a rough count will do."""
+    """Return the description lengths; laws far behind the best by a rough count come last."""
     if all("length" in vars(entry) for entry in entries):
         return [entry.length for entry in entries]
     rough = [_rough_length(entry, n_rows) for entry in entries]
     order = sorted(range(len(entries)), key=lambda i: rough[i])
-    lengths = [length + MOST_BEHIND for length in rough]
+    lengths: dict[int, float] = {}
     least = math.inf
-    for i in order[:CLOSELY]:
-        if rough[i] > rough[order[0]] + MOST_BEHIND:
-            break
-        lengths[i] = data_bits(entries[i], entries[i].rmse, 0, n_rows) + entries[i].structure
+    near = [i for i in order[:CLOSELY] if rough[i] <= rough[order[0]] + MOST_BEHIND]
+    constant = [i for i in order if not entries[i].uses_features and i not in near]
+    for i in near + constant:
+        lengths[i] = data_bits(entries[i], entries[i].law, 0, n_rows) + entries[i].structure
         if lengths[i] <= least + BITS_OF_POLE + EQUAL_BITS:
             lengths[i] = entries[i].length
             least = min(least, lengths[i])
-    return lengths
+    # A rough count may be far below the real one, so the two are not compared.
+    last = max(lengths.values())
+    return [lengths.get(i, last + rough[i] - rough[order[0]]) for i in range(len(entries))]
 
 
 def _rough_length(entry: FrontEntry, n_rows: int) -> float:
     price = BITS_PER_NODE * entry.complexity + rough_digits(n_rows) * entry.n_constants
-    return data_bits(entry, entry.rmse, entry.n_constants, n_rows) + price
+    return _normal_bits(entry, entry.rmse, entry.n_constants, n_rows) + price
 
 
 def _value(entries: Sequence[FrontEntry], i: int, n_rows: int, criterion: Criterion) -> float:
@@ -160,18 +163,19 @@ def description_length(entry: FrontEntry, n_rows: int) -> float:
     digits that the data determine, by their Fisher information. The residuals take what their
     likelihood says under the variance function of the noise.
     """
+    law, structure = entry.law, entry.structure
     if entry.data is None:
-        fitted, error, structure = entry.n_constants, entry.rmse, entry.structure
+        fitted = entry.n_constants
         digits = 0.5 * math.log2(n_rows) * entry.n_constants
     else:
         shown = entry.rounded
-        fitted, error = sum(text is None for text in shown.texts), shown.law.rmse
+        law, fitted = shown.law, sum(text is None for text in shown.texts)
         digits = shown.bits - BITS_OF_PRECISION * fitted
         units = {j for j, text in enumerate(shown.texts[: len(entry.law.phi)]) if is_unit(text)}
         structure = structure_bits(entry, units) if units else entry.structure
-    if n_rows <= entry.n_constants or not math.isfinite(error):
+    if n_rows <= entry.n_constants or not math.isfinite(law.rmse):
         return math.inf
-    return data_bits(entry, error, fitted, n_rows) + structure + max(digits, float(fitted))
+    return data_bits(entry, law, fitted, n_rows) + structure + max(digits, float(fitted))
 
 
 def is_unit(text: str | None) -> bool:
@@ -179,12 +183,22 @@ def is_unit(text: str | None) -> bool:
     return text in ("1", "-1")
 
 
-def data_bits(entry: FrontEntry, error: float, fitted: int, n_rows: int) -> float:
-    """Return the bits of the residuals, up to what is the same for all laws of the same rows.
+def data_bits(entry: FrontEntry, law: LawLike, fitted: int, n_rows: int) -> float:
+    """Return the bits of a law's residuals, up to what is the same for all laws of the same rows.
 
     With unknown noise they are N/2 log2 of its variance, corrected for the constants that are
-    fitted; with known standard deviations half of chi-square.
+    fitted, or fewer if its tails are heavy; with known standard deviations half of chi-square.
     """
+    bits = _normal_bits(entry, law.rmse, fitted, n_rows)
+    data = entry.data
+    if data is None or data.dispersion is not None or not data.loss.is_squared or n_rows <= fitted:
+        return bits
+    correction = 0.5 * n_rows * math.log2(n_rows / (n_rows - fitted))
+    heavy = heavy_tailed_bits(target_scale.residuals(law, data)) + correction
+    return min(bits, heavy) if math.isfinite(heavy) else bits
+
+
+def _normal_bits(entry: FrontEntry, error: float, fitted: int, n_rows: int) -> float:
     if entry.data is not None and entry.data.dispersion is not None:
         chi_square = n_rows * error**2 * entry.data.noise.precision
         return 0.5 * chi_square / entry.data.dispersion / math.log(2.0)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gsr.selection.expressions import Call, Exponent, Sum, Term, Variable
+from gsr.selection.rounding import fraction_bits
 
 #: Counts of the corpus, written by `python -m gsr.selection.corpus`.
 FILE = Path(__file__).with_name("formula_counts.json")
@@ -48,6 +49,16 @@ class Choice(NamedTuple):
     kind: str
     context: str
     outcome: str
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the outcome has counts of its own."""
+        return self.outcome in OUTCOMES[self.kind]
+
+    @property
+    def listed(self) -> Choice:
+        """The choice as it is counted."""
+        return self if self.is_listed else self._replace(outcome=OTHER)
 
 
 def choices(total: Sum, context: str = LAW, lone: bool = False) -> Iterator[Choice]:
@@ -129,9 +140,7 @@ def _context_of_bracket(exponent: Exponent) -> str:
 
 
 def _power(exponent: Exponent) -> str:
-    if exponent.real:
-        return "real"
-    return str(exponent.number) if str(exponent.number) in OUTCOMES["power"] else OTHER
+    return "real" if exponent.real else str(exponent.number)
 
 
 def _powers_of_variables(term: Term, context: str) -> Iterator[Choice]:
@@ -177,9 +186,12 @@ class Prices:
         self._bits: dict[Choice, float] = {}
 
     def __call__(self, choice: Choice) -> float:
-        """Return the bits of a choice."""
+        """Return the bits of a choice; an unusual power has to be written out."""
         if choice not in self._bits:
-            self._bits[choice] = -math.log2(self._probability(choice))
+            bits = -math.log2(self._probability(choice.listed))
+            if choice.kind == "power" and not choice.is_listed:
+                bits += fraction_bits(Fraction(choice.outcome))
+            self._bits[choice] = bits
         return self._bits[choice]
 
     def _probability(self, choice: Choice) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -255,19 +256,20 @@ def _candidates(value: float, error: float) -> Iterator[Simple]:
         if low <= 0.0:
             continue
         p, q = _simplest_fraction(low, high)
-        yield Simple(p / q, _fraction_bits(p, q), _fraction(p, q))
+        yield Simple(p / q, fraction_bits(Fraction(p, q)), _fraction(p, q))
         digits, exponent = _shortest_decimal(value, low, high)
         bits = 1.0 + math.log2(1.0 + digits) + math.log2(1.0 + abs(exponent)) + DECIMAL_BITS
         decimal = float(f"{digits}e{exponent}")
         yield Simple(decimal, bits, f"{decimal:.15g}")
         if low / math.pi < LARGEST_PI_FACTOR:
             p, q = _simplest_fraction(low / math.pi, high / math.pi)
-            bits = _fraction_bits(p, q) + PI_BITS
+            bits = fraction_bits(Fraction(p, q)) + PI_BITS
             yield Simple(math.pi * p / q, bits, _fraction(p, q, "pi"))
 
 
-def _fraction_bits(p: int, q: int) -> float:
-    return 1.0 + math.log2(1.0 + p) + math.log2(q)
+def fraction_bits(value: Fraction) -> float:
+    """Return the bits of a fraction and its sign."""
+    return 1.0 + math.log2(1.0 + abs(value.numerator)) + math.log2(value.denominator)
 
 
 def _fraction(p: int, q: int, unit: str = "") -> str:
