@@ -476,10 +476,13 @@ def _safest(entries: Sequence[FrontEntry], ranked: Sequence[int], policy: str) -
     """
     if policy not in ("avoid", "forbid"):
         raise GSRError(f"poles must be 'avoid', 'forbid' or 'allow', got {policy!r}")
-    lasting = [i for i in ranked if entries[i].length < math.inf] or list(ranked)
-    first = next((i for i in lasting if not entries[i].lives_on_few_rows), lasting[0])
-    tame = (i for i in lasting if entries[i].is_tame and not entries[i].lives_on_few_rows)
-    chosen = next(tame, first)
+    lasting = (
+        i
+        for i in ranked
+        if entries[i].length < math.inf and not entries[i].lives_on_few_rows
+    )
+    first = next(lasting, ranked[0])
+    chosen = next((i for i in (first, *lasting) if entries[i].is_tame), first)
     if policy == "forbid" or chosen == first:
         return chosen
     return first if entries[first].length + BITS_OF_POLE < entries[chosen].length else chosen

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
-from gsr.encoding.rows import Row, factors
+from gsr.encoding.rows import Row, factors, is_constant
 from gsr.exceptions import GSRError, suggestion
 from gsr.selection import target_scale
 from gsr.selection.fitted import LawLike, Training, constants
@@ -26,9 +26,8 @@ BITS_OF_POLE = 16.0
 BITS_OF_LAW = 10.0
 #: Laws whose description differs by less are equally good.
 EQUAL_BITS = 1.0
-#: So many laws, and those not so many bits behind the best by a rough count, are looked at closely.
-CLOSELY = 60
-MOST_BEHIND = 30.0
+#: So many laws, the best by a rough count, are looked at closely.
+CLOSELY = 150
 #: Nodes that a transformed y counts beyond its own among equally good laws.
 NODES_OF_TARGET = 4
 #: Hundreds of frequencies are tried, and among them is one that follows any noise.
@@ -84,15 +83,18 @@ def _lengths(entries: Sequence[FrontEntry], n_rows: int) -> list[float]:
         return [entry.length for entry in entries]
     rough = [_rough_length(entry, n_rows) for entry in entries]
     order = sorted(range(len(entries)), key=lambda i: rough[i])
-    lengths: dict[int, float] = {}
+    constant = [i for i in order[CLOSELY:] if not entries[i].uses_features]
+    # At least so many bits each: those of constants are not counted yet.
+    lengths = {
+        i: data_bits(entries[i], entries[i].law, 0, n_rows) + entries[i].structure
+        for i in order[:CLOSELY] + constant
+    }
     least = math.inf
-    near = [i for i in order[:CLOSELY] if rough[i] <= rough[order[0]] + MOST_BEHIND]
-    constant = [i for i in order if not entries[i].uses_features and i not in near]
-    for i in near + constant:
-        lengths[i] = data_bits(entries[i], entries[i].law, 0, n_rows) + entries[i].structure
-        if lengths[i] <= least + BITS_OF_POLE + EQUAL_BITS:
-            lengths[i] = entries[i].length
-            least = min(least, lengths[i])
+    for i in sorted(lengths, key=lambda i: lengths[i]):
+        if lengths[i] > least + BITS_OF_POLE + EQUAL_BITS:
+            break
+        lengths[i] = entries[i].length
+        least = min(least, lengths[i])
     # A rough count may be far below the real one, so the two are not compared.
     last = max(lengths.values())
     return [lengths.get(i, last + rough[i] - rough[order[0]]) for i in range(len(entries))]
@@ -210,12 +212,21 @@ def _normal_bits(entry: FrontEntry, error: float, fitted: int, n_rows: int) -> f
 
 def structure_bits(entry: FrontEntry, unit_terms: Collection[int] = ()) -> float:
     """Return the bits of a law's expression without its constants, and of what it leaves open."""
-    law, n_features = entry.law, entry.n_features
-    library, target_library = entry.libraries
+    bits = _expression_bits(entry.law, *entry.libraries, entry.n_features, unit_terms)
+    return bits + _branch_bits(entry)
+
+
+def _expression_bits(
+    law: LawLike,
+    library: Library,
+    target_library: Library,
+    n_features: int,
+    unit_terms: Collection[int] = (),
+) -> float:
     bits = law_structure_bits(law.psi, law.phi, library, target_library, n_features, unit_terms)
     waves = sum(_waves(row, library) for matrix in law.phi for row in factors(matrix, library))
-    bits += BITS_OF_FREQUENCY * waves
-    return bits + BITS_OF_LAW * entry.uses_features + _branch_bits(entry)
+    uses_features = not all(is_constant(matrix, library) for matrix in law.phi)
+    return bits + BITS_OF_FREQUENCY * waves + BITS_OF_LAW * uses_features
 
 
 def _waves(row: Row, library: Library) -> int:
@@ -244,6 +255,15 @@ def rough_length(law: LawLike, data: Training) -> float:
         return math.inf
     deviation = max(law.rmse, 1e-300) * math.sqrt(n / (n - k))
     return n * math.log2(deviation) + rough_price(law, data)
+
+
+def priced_length(law: LawLike, data: Training) -> float:
+    """Return the bits of law and data with structure priced as in the choice, constants roughly."""
+    rough = rough_length(law, data)
+    if not math.isfinite(rough):
+        return math.inf
+    structure = _expression_bits(law, data.library, data.target_library, data.X.shape[1])
+    return rough - BITS_PER_NODE * law.complexity + structure
 
 
 def _branch_bits(entry: FrontEntry) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gsr.selection.criteria import rough_length
+from gsr.selection.criteria import priced_length, rough_length
 from gsr.selection.fitted import FittedLaw, LawLike, Training
 from gsr.selection.noise import Noise, given, of_kind
 from gsr.selection.refine import refine, with_loss
@@ -18,18 +18,22 @@ from gsr.transformation import Array
 #: Rows below which scatter is taken for constant, and laws that are compared.
 LEAST_ROWS = 8
 MOST_LAWS = 40
+#: Laws whose structure is priced.
+MOST_PRICED = 120
 #: Laws that are fitted under another loss than squares, which takes longer.
 MOST_WITH_LOSS = 15
 #: Bits by which scatter that depends on y must describe the data better than constant scatter, and
 #: two parts better than one.
 BITS_OF_RELATIVE = 4.0
 BITS_OF_MIXED = 6.0
-#: Of so many rows at least, all but one in this many measured values must have the same sign for
-#: relative noise; |y| must span this factor for its noise to be told from constant noise.
+#: All but one in this many measured values must have the same sign for purely relative noise; |y|
+#: must span this factor for its noise to be told from constant noise.
 ONE_IN = 20
 LEAST_SPAN = 1.5
-#: Where constant and relative part are equal, from the least to the greatest |y|.
+#: Where constant and relative part are equal, from the least to the greatest |y|; not below this
+#: part of the greatest, where y changes its sign.
 FLOORS = 15
+LEAST_FLOOR = 1e-3
 #: Fits and weights are improved in turn so often.
 ROUNDS = 2
 
@@ -49,8 +53,9 @@ class Explained:
 
 
 def promising(laws: Sequence[LawLike], data: Training) -> list[LawLike]:
-    """Return the laws of the shortest rough description."""
-    return sorted(laws, key=lambda law: rough_length(law, data))[:MOST_LAWS]
+    """Return the laws of about the shortest description."""
+    near = sorted(laws, key=lambda law: rough_length(law, data))[:MOST_PRICED]
+    return sorted(near, key=lambda law: priced_length(law, data))[:MOST_LAWS]
 
 
 def choose_noise(laws: Sequence[LawLike], data: Training) -> Explained | None:
@@ -70,25 +75,30 @@ def choose_noise(laws: Sequence[LawLike], data: Training) -> Explained | None:
     """
     plain = replace(data, weights=None, noise=Noise())
     constant = explain(laws, plain, Noise())
-    if constant is None or len(data.y) < LEAST_ROWS or not _may_be_relative(data.y):
+    if constant is None or len(data.y) < LEAST_ROWS or not _varies_in_size(data.y):
         return constant
-    relative = explain(laws, plain, of_kind("relative", data.y))
-    best = constant
+    best, relative = constant, None
+    if _has_one_sign(data.y):
+        relative = explain(laws, plain, of_kind("relative", data.y))
     if relative is not None and relative.bits + BITS_OF_RELATIVE < constant.bits:
         best = relative
     for start in (constant, relative) if data.loss.is_squared else ():
-        mixed = None if start is None else _mixed(start, plain)
+        mixed = None if start is None else _mixed(start, laws, plain)
         if mixed is not None and mixed.bits + BITS_OF_MIXED < best.bits:
             best = mixed
     return best
 
 
-def _may_be_relative(y: Array) -> bool:
+def _varies_in_size(y: Array) -> bool:
     size = np.abs(y[y != 0.0])
-    minority = min(int((y > 0).sum()), int((y < 0).sum()), key=abs)
-    if minority * ONE_IN > len(y) or len(size) < LEAST_ROWS:
+    if len(size) < LEAST_ROWS:
         return False
     return bool(np.quantile(size, 0.95) > LEAST_SPAN * np.quantile(size, 0.05))
+
+
+def _has_one_sign(y: Array) -> bool:
+    minority = min(int((y > 0).sum()), int((y < 0).sum()))
+    return minority * ONE_IN <= len(y)
 
 
 def explain(laws: Sequence[LawLike], data: Training, noise: Noise) -> Explained | None:
@@ -116,22 +126,30 @@ def _best(laws: Sequence[LawLike], rows: Training) -> Explained | None:
 
 
 def _bits(law: FittedLaw, rows: Training) -> float:
-    """Return the bits of the data, given the law, and roughly of the law."""
+    """Return the bits of law and data, comparable between weights."""
     spread = 0.0 if rows.weights is None else -0.5 * float(np.log2(rows.weights).sum())
-    return rough_length(law, rows) + spread
+    return priced_length(law, rows) + spread
 
 
-def _mixed(start: Explained, plain: Training) -> Explained | None:
-    """Return the law under constant and relative noise together, in the likeliest proportion."""
+def _mixed(start: Explained, laws: Sequence[LawLike], plain: Training) -> Explained | None:
+    """Return the best law under constant and relative noise together.
+
+    Their proportion is the likeliest for the law to start from; the others are looked at if that
+    law is better for it.
+    """
     values = start.values
     size = np.abs(values[values != 0.0])
     if not len(size) or not np.isfinite(size).all():
         return None
     squares = (plain.y - values) ** 2
-    floors = np.geomspace(size.min(), size.max(), FLOORS)
+    floors = np.geomspace(max(size.min(), LEAST_FLOOR * size.max()), size.max(), FLOORS)
     lengths = [_likelihood(squares, floor**2 + values**2) for floor in floors]
     noise = Noise("mixed", float(floors[int(np.argmin(lengths))]))
-    return _best([start.law], plain.with_noise(noise, values))
+    rows = plain.with_noise(noise, values)
+    alone = _best([start.law], rows)
+    if alone is None or alone.bits > start.bits:
+        return alone
+    return _best([start.law, *laws], rows)
 
 
 def _likelihood(squares: Array, variance: Array) -> float:
