@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from gsr.encoding.rows import Row, factors, is_constant
 from gsr.exceptions import GSRError, suggestion
 from gsr.selection import target_scale
-from gsr.selection.fitted import LawLike, Training, constants
-from gsr.selection.structure import law_structure_bits
+from gsr.selection.fitted import LawLike, Training, constants, structure
+from gsr.selection.structure import law_structure_bits, simple_fraction
 from gsr.selection.tails import heavy_tailed_bits
 
 if TYPE_CHECKING:
@@ -262,8 +264,27 @@ def priced_length(law: LawLike, data: Training) -> float:
     rough = rough_length(law, data)
     if not math.isfinite(rough):
         return math.inf
-    structure = _expression_bits(law, data.library, data.target_library, data.X.shape[1])
-    return rough - BITS_PER_NODE * law.complexity + structure
+    libraries = (data.library, data.target_library)
+    inside = constants(law)[len(law.phi) + len(law.psi) - 1 :]
+    fractions = tuple(map(simple_fraction, inside.tolist()))
+    written = _Written((structure(law), fractions), data.X.shape[1], *libraries, law)
+    return rough - BITS_PER_NODE * law.complexity + _price(written)
+
+
+@dataclass(frozen=True)
+class _Written:
+    """A law and all that its price depends on."""
+
+    terms: tuple[Any, ...]
+    n_features: int
+    library: Library
+    target_library: Library
+    law: LawLike = field(compare=False)
+
+
+@lru_cache(maxsize=4096)
+def _price(law: _Written) -> float:
+    return _expression_bits(law.law, law.library, law.target_library, law.n_features)
 
 
 def _branch_bits(entry: FrontEntry) -> float:

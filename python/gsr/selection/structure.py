@@ -113,5 +113,11 @@ def _operand(base: int | Row, library: Library) -> Sum:
 
 
 def _scale(weight: float) -> Scale:
+    near = simple_fraction(weight)
+    return repr(weight) if near is None else near
+
+
+def simple_fraction(weight: float) -> Fraction | None:
+    """Return the fraction that a weight is, None if its denominator is large."""
     near = Fraction(weight).limit_denominator(LARGEST_DENOMINATOR)
-    return near if abs(near - weight) <= EXACT * abs(weight) else repr(weight)
+    return near if abs(near - weight) <= EXACT * abs(weight) else None
