@@ -266,3 +266,38 @@ def test_fit_and_show_print_them(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert [line for line in shown.splitlines() if line.startswith("chosen  ")]
     assert HEADINGS in [line.split() for line in shown.splitlines()]
+
+
+# ---- laws that the rows do not determine ---------------------------------------------------------
+
+
+def test_a_law_that_is_one_of_several_is_called_ambiguous(model, tmp_path):
+    model.support_ = 0.97
+    assert model.level_ == "noise"
+    model.support_ = 0.6
+    assert model.level_ == "ambiguous"
+    model.save(tmp_path / "law.json")
+    loaded = gsr.load(tmp_path / "law.json")
+    assert (loaded.support_, loaded.level_) == (0.6, "ambiguous")
+
+
+def test_support_follows_from_description_lengths(fitted, monkeypatch):
+    monkeypatch.setattr(kinds, "FAR_BEHIND", 40.0)
+    chosen = fitted.get_best()
+    entries = [*fitted.front_, *fitted._others]
+    assert kinds.support(chosen, [chosen]) == 1.0
+    rivals = kinds.of_different_kinds([chosen, *kinds.shortest_first(entries)], 2)[1:]
+    (rival,) = rivals
+    bits = kinds.bits_above(rival, chosen)
+    assert 0.0 < bits < kinds.FAR_BEHIND
+    assert kinds.support(chosen, rivals) == pytest.approx(2**bits / (1 + 2**bits))
+    assert kinds.support(chosen, entries) <= kinds.support(chosen, rivals) < 1.0
+
+
+def test_few_noisy_rows_do_not_determine_a_law():
+    """Twelve rows on a gentle curve: straight line, root, logarithm and power law all fit."""
+    x = np.linspace(4.0, 6.0, 12)
+    y = 3.0 * x**0.8 + 0.05 * np.random.default_rng(1).standard_normal(12)
+    model = GSRRegressor(max_evals=4000, random_state=0).fit(x[:, None], y)
+    assert model.support_ < 0.95
+    assert model.level_ == model.equation_.level == "ambiguous"

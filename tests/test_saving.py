@@ -43,7 +43,7 @@ def fitted(laws, X, y, library=ALL, **parameters):
         for rank, (target, features) in enumerate(laws)
     ]
     model.best_index_ = len(laws) - 1
-    model.equation_ = model.front_[-1].label()
+    model.equation_ = model.front_[-1].label(model.front_[-1].level)
     model.n_features_in_, model._names, model._target_name = X.shape[1], names, "y"
     model.status_, model.fit_time_ = "max_time", 0.25
     model.n_generations_, model.n_evaluations_, model.n_unconverged_ = 3, 400, 0

@@ -205,7 +205,7 @@ def test_laws_that_are_counted_roughly_do_not_come_first(monkeypatch):
 
 
 def test_outliers_are_not_worth_a_law():
-    """Under heavy-tailed noise a law that follows the outliers gains less than normal noise says."""
+    """A law that follows them gains less under heavy-tailed noise than under normal noise."""
     rng = np.random.default_rng(3)
     noise = rng.standard_normal(100)
     outliers = noise.copy()

@@ -51,7 +51,7 @@ class Equation:
         Solves g(y) = v.
     level : str
         What the law leaves of the training data: ``"rounding"``, ``"noise"``, ``"above"`` (it is an
-        approximation) or ``"unknown"``.
+        approximation), ``"ambiguous"`` (noise, as do laws of other kinds) or ``"unknown"``.
     """
 
     library: Library

@@ -35,6 +35,7 @@ Callback = Callable[[search.Progress], object]
 OF_ONE_TARGET = (
     "front_", "best_index_", "equation_", "history_", "status_", "n_generations_",
     "n_evaluations_", "n_unconverged_", "n_rows_", "criterion_", "criterion_value_",
+    "support_",
 )  # fmt: skip
 
 
@@ -181,8 +182,12 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
     n_rows_ : int
         Rows that laws are compared on; copies of a row count once.
     level_ : str
-        What the chosen law leaves: ``"rounding"`` (it is exact), ``"noise"``, ``"above"`` (it is an
+        What the chosen law leaves: ``"rounding"`` (it is exact), ``"noise"``, ``"ambiguous"``
+        (noise, but laws of other kinds describe the rows about as well), ``"above"`` (it is an
         approximation) or ``"unknown"`` (too few rows to tell).
+    support_ : float
+        Probability of the chosen law among the kinds of laws that were found, from their
+        description lengths; below 0.95 the law is called ambiguous.
     n_generations_, n_evaluations_ : int
         Work done.
     n_unconverged_ : int

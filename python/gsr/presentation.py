@@ -15,12 +15,16 @@ from gsr import selection, validation
 from gsr.equation import Equation
 from gsr.exceptions import GSRError, SeveralTargetsError
 from gsr.rows import Missing
-from gsr.selection import FrontEntry, PolePolicy, criteria, reasons
+from gsr.selection import FrontEntry, PolePolicy, criteria, kinds, reasons
 from gsr.selection.choice import FAILURES
 from gsr.selection.criteria import Criterion
 
 if TYPE_CHECKING:
     from gsr.table import EquationTable
+
+#: Probability of the chosen law among the kinds that were found, below which the rows do not
+#: determine it.
+LEAST_SUPPORT = 0.95
 
 Array = npt.NDArray[np.float64]
 Self = TypeVar("Self", bound="Presentation")
@@ -39,6 +43,7 @@ class Presentation:
     n_rows_: int
     criterion_: str
     criterion_value_: float | None
+    support_: float
     criterion: Criterion
     poles: PolePolicy
     missing: Missing
@@ -106,8 +111,10 @@ class Presentation:
 
     @property
     def level_(self) -> str:
-        """What the chosen law leaves: rounding, noise, or more."""
-        return str(self._entry(None).level)
+        """What the chosen law leaves: rounding, noise, or more; or that it is one of several."""
+        level = str(self._entry(None).level)
+        is_one_of_several = level == "noise" and getattr(self, "support_", 1.0) < LEAST_SUPPORT
+        return "ambiguous" if is_one_of_several else level
 
     @property
     def noise_(self) -> str:
@@ -286,7 +293,9 @@ class Presentation:
             self.front_ = selection.pareto(entries, chosen)[0]
             self._others = [entry for entry in entries if entry not in self.front_]
         self.best_index_ = self.front_.index(chosen)
-        self.equation_ = chosen.label()
+        with threadpool_limits(1):
+            self.support_ = kinds.support(chosen, entries)
+        self.equation_ = chosen.label(self.level_)
         self.criterion_, self.criterion_value_ = reasons.name_of(criterion), None
         if criterion != reasons.BY_INDEX:
             n_rows = getattr(self, "n_rows_", 0)

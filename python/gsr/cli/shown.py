@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 LEVELS = {
     "rounding": "nothing but rounding: the law is exact",
     "noise": "noise without structure",
+    "ambiguous": "noise, as do laws of other kinds: the rows do not determine the law",
     "above": "more than noise: the law is an approximation",
     "unknown": "not known: too few rows to tell",
 }
@@ -114,7 +115,7 @@ def summary(model: GSRRegressor, rows: int | None = None, seed: int | None = Non
     entry = model.get_best()
     parts = {
         "chosen": model.why_,
-        "leaves": LEVELS.get(str(entry.level), str(entry.level)),
+        "leaves": LEVELS.get(model.level_, model.level_) + _support(model),
         "noise": model.noise_,
         "RMSE": _number(entry.rmse) + (f" on {rows:,} rows" if rows is not None else ""),
         "search": f"{model.n_evaluations_:,} candidates in {model.fit_time_:.2f} s, "
@@ -123,6 +124,12 @@ def summary(model: GSRRegressor, rows: int | None = None, seed: int | None = Non
     if seed is not None:
         parts["seed"] = str(seed)
     return "\n".join(f"{name:<8}{text}" for name, text in parts.items())
+
+
+def _support(model: GSRRegressor) -> str:
+    if model.level_ != "ambiguous":
+        return ""
+    return f" (probability of this one: {100 * model.support_:.0f} %)"
 
 
 def _ending(model: GSRRegressor) -> str:

@@ -25,6 +25,8 @@ MOST_BRANCHES = 4
 LEVELS = {
     "rounding": "The law is exact: what it leaves of these rows is rounding.",
     "noise": "What the law leaves looks like noise: no structure is left in it that the tests see.",
+    "ambiguous": "What the law leaves looks like noise, but laws of other kinds describe the rows "
+    "about as well: the rows do not determine the law.",
     "above": "The law is an approximation: what it leaves is more than noise, so there is "
     "structure in the data that it does not describe.",
     "unknown": "There are too few rows, or no training rows, to tell whether what the law leaves "
@@ -33,6 +35,7 @@ LEVELS = {
 SHORT_LEVELS = {
     "rounding": "rounding: exact",
     "noise": "noise",
+    "ambiguous": "noise, as do laws of other kinds",
     "above": "more than noise",
     "unknown": "unknown",
 }
@@ -103,7 +106,8 @@ def law(target: Target, key: str) -> str:
     equation = entry.equation
     content = [typeset(mathml.lines(equation), str(equation), large=True)]
     content += [_copied("text", str(equation)), _copied("LaTeX", equation.latex())]
-    content.append(told(LEVELS[entry.level], entry.level in ("above", "unknown")))
+    level = target.model.level_
+    content.append(told(LEVELS[level], level not in ("rounding", "noise")))
     content += [told(text, True, head) for head, text in cautions(target)]
     content.append(_numbers(target))
     return section(f"The law for {target.name}", "\n".join(content), key)
@@ -117,7 +121,7 @@ def _numbers(target: Target) -> str:
     entry = target.entry
     found = {
         f"RMSE of {target.name}": "0, to rounding" if entry.exact else f"{entry.rmse:.4g}",
-        "leaves": SHORT_LEVELS[entry.level],
+        "leaves": SHORT_LEVELS[target.model.level_],
         "complexity": f"{entry.complexity} nodes",
         "constants": f"{entry.n_constants}",
     }

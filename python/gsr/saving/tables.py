@@ -57,7 +57,7 @@ _matrix = listing(
     listing(_cell, least=1, most=2 + 2 * _core.MAX_VARIABLES), least=1, most=_core.MAX_ROWS
 )
 _rows_of_ln = listing(integer(0, _core.MAX_ROWS - 1))
-_level = choice("rounding", "noise", "above", "unknown")
+_level = choice("rounding", "noise", "ambiguous", "above", "unknown")
 
 ARGUMENT: Check = record(
     {
@@ -204,4 +204,5 @@ ATTRIBUTES: dict[str, Check] = {
     "n_rows_": integer(1),
     "criterion_": text,
     "criterion_value_": optional(number),
+    "support_": number,
 }

@@ -207,9 +207,9 @@ class FrontEntry:
         """The error on held-out rows, or leave-one-out (to first order) if there are none."""
         return self.held_out if self.held_out is not None else leave_one_out(*self._fitted())
 
-    def label(self) -> Equation:
+    def label(self, level: str) -> Equation:
         """Let the equation say what it leaves, and return it."""
-        self.__dict__["equation"] = replace(self.equation, level=self.level)
+        self.__dict__["equation"] = replace(self.equation, level=level)
         return self.equation
 
     @property
@@ -477,9 +477,7 @@ def _safest(entries: Sequence[FrontEntry], ranked: Sequence[int], policy: str) -
     if policy not in ("avoid", "forbid"):
         raise GSRError(f"poles must be 'avoid', 'forbid' or 'allow', got {policy!r}")
     lasting = (
-        i
-        for i in ranked
-        if entries[i].length < math.inf and not entries[i].lives_on_few_rows
+        i for i in ranked if entries[i].length < math.inf and not entries[i].lives_on_few_rows
     )
     first = next(lasting, ranked[0])
     chosen = next((i for i in (first, *lasting) if entries[i].is_tame), first)

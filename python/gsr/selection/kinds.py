@@ -25,6 +25,8 @@ from gsr.transformation import POWERS, Array
 #: Laws of different kinds that are kept beside the front, and candidates looked at for them.
 MOST_KINDS = 8
 MOST_CANDIDATES = 40
+#: A law that takes so many bits more is no rival.
+FAR_BEHIND = 12.0
 #: Laws whose predictions differ by less than this part of the error are the same to the data.
 SAME = 0.02
 ROUNDING = 1e-9
@@ -193,6 +195,38 @@ def of_different_kinds(entries: Iterable[FrontEntry], count: int) -> list[FrontE
         found.append(entry)
         predictions.append(values)
     return found
+
+
+def support(chosen: FrontEntry, entries: Iterable[FrontEntry]) -> float:
+    """Return the probability of a law among the kinds of laws that were found.
+
+    It follows from their description lengths: two laws that differ by b bits have odds of 2^b.
+
+    Parameters
+    ----------
+    chosen : FrontEntry
+        The law.
+    entries : iterable of FrontEntry
+        Those that it is compared with. Laws that run wild, or have a term that lives on one or two
+        rows, do not count.
+
+    Returns
+    -------
+    float
+        From 0 to 1; 1 for an exact law.
+    """
+    if chosen.exact:
+        return 1.0
+    rivals = (e for e in shortest_first(entries) if e is not chosen and _rivals(e, chosen))
+    kinds = of_different_kinds([chosen, *rivals], MOST_KINDS)[1:]
+    odds = [math.pow(2.0, -bits_above(each, chosen)) for each in kinds]
+    return 1.0 / (1.0 + sum(odds))
+
+
+def _rivals(entry: FrontEntry, chosen: FrontEntry) -> bool:
+    if not has_length(entry) or not bits_above(entry, chosen) < FAR_BEHIND:
+        return False
+    return _has_equation(entry) and entry.is_tame and not entry.lives_on_few_rows
 
 
 def _rows(entry: FrontEntry) -> Array:
