@@ -60,7 +60,7 @@ class Judgement:
         return self.verdict in ("same", "spare")
 
 
-def judge(equation: Any, X: Array, y: Array, n_constants: int) -> Judgement:
+def judge(equation: Any, X: Array, y: Array, n_constants: int, n_simple: int = 0) -> Judgement:
     """Compare a law with a family of curves.
 
     Parameters
@@ -71,6 +71,8 @@ def judge(equation: Any, X: Array, y: Array, n_constants: int) -> Judgement:
         Noise-free rows of the truth, more than the law has constants.
     n_constants : int
         Constants of the truth.
+    n_simple : int
+        Constants of the law that the data take for simple numbers, which are not counted.
 
     Returns
     -------
@@ -80,7 +82,7 @@ def judge(equation: Any, X: Array, y: Array, n_constants: int) -> Judgement:
         tuple(equation.phi), tuple(equation.psi), np.array(equation.alpha, dtype=float),
         np.array(equation.beta, dtype=float), 0, np.inf, np.inf, False, 0.0,
     )  # fmt: skip
-    number = len(constants(law))
+    number = len(constants(law)) - n_simple
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         model = _Model(law, Training(equation.library, equation.target_library, X, y))

@@ -226,7 +226,8 @@ def judged(fitted: Fit, X: Array, y: Array, n_constants: int) -> tuple[Judgement
     n_constants : int
         Constants of the truth.
     """
-    chosen = judge(fitted.equation, X, y, n_constants)
+    simple = sum(text is not None for text in fitted.chosen.rounded.texts)
+    chosen = judge(fitted.equation, X, y, n_constants, simple)
     others = (
         entry
         for k, entry in enumerate(fitted.model.front_)
