@@ -20,6 +20,8 @@ from gsr.selection.tidy import tidied
 
 #: Laws beside the front that are fitted to all rows of a long table.
 RUNNERS_UP = 10
+#: When the steps must be done, in parts of the time that is left after the search.
+NOISE, FREED, FITTED, CHOSEN, REFITTED, PRESENTED = 0.15, 0.3, 0.5, 0.6, 0.7, 0.8
 
 
 @dataclass(frozen=True)
@@ -65,37 +67,59 @@ def conclude(
         When to end, on the clock of `time.perf_counter`; laws that are not refined by then keep the
         constants that the search gave them.
     """
+    parts = _Parts(until)
     with threadpool_limits(1):
         if not any(law.exact for law in laws):
-            problem = _with_noise_judged(problem, laws)
-            laws = without_repeats([*laws, *problem.freed(laws)])
-        entries = problem.entries(laws, held, until)
-        chosen = _choose(entries, criterion, poles)
+            problem = _with_noise_judged(problem, laws, parts(NOISE))
+            laws = without_repeats([*laws, *problem.freed(laws, parts(FREED))])
+        entries = problem.entries(laws, held, parts(FITTED))
+        chosen = _choose(entries, criterion, poles, parts(CHOSEN))
         if problem.noise.follows_law and not chosen.exact:
             problem = problem.around(chosen.law)
-            entries = problem.entries([entry.law for entry in entries], held, until)
-            chosen = _choose(entries, criterion, poles)
+            entries = problem.entries([entry.law for entry in entries], held, parts(REFITTED))
+            chosen = _choose(entries, criterion, poles, parts(PRESENTED))
         elif problem.data.weights is not None and problem.noise.kind == "constant":
             problem = problem.with_weighted_noise(chosen.law)
             entries = [replace(entry, data=problem.data) for entry in entries]
-            chosen = _choose(entries, criterion, poles)
+            chosen = _choose(entries, criterion, poles, parts(PRESENTED))
         if problem.everything is not None:
             entries = _on_all_rows(entries, chosen, problem, problem.everything, until)
-            chosen = _choose(entries, criterion, poles)
-        return _presented(entries, chosen, problem)
+            chosen = _choose(entries, criterion, poles, until)
+        return _presented(entries, chosen, problem, parts(PRESENTED))
 
 
-def _with_noise_judged(problem: Problem, laws: Sequence[LawLike]) -> Problem:
+class _Parts:
+    """Divides the time that is left among the steps.
+
+    Parameters
+    ----------
+    until : float, optional
+        When all must be done, on the clock of `time.perf_counter`.
+    """
+
+    def __init__(self, until: float | None) -> None:
+        self.start, self.until = time.perf_counter(), until
+
+    def __call__(self, part: float) -> float | None:
+        """Return when this part of the time is over."""
+        if self.until is None:
+            return None
+        return self.start + part * max(self.until - self.start, 0.0)
+
+
+def _with_noise_judged(problem: Problem, laws: Sequence[LawLike], until: float | None) -> Problem:
     """Return the problem with the noise that the laws speak for, if that is left open."""
     if problem.errors != "auto":
         return problem
-    best = choose_noise(promising(laws, problem.data), problem.data)
+    best = choose_noise(promising(laws, problem.data), problem.data, until)
     return problem.weighted(best) if best is not None and problem.differs(best.data) else problem
 
 
-def _choose(entries: list[FrontEntry], criterion: Criterion, poles: PolePolicy) -> FrontEntry:
+def _choose(
+    entries: list[FrontEntry], criterion: Criterion, poles: PolePolicy, until: float | None
+) -> FrontEntry:
     n_rows = len(entries[0].data.y) if entries and entries[0].data is not None else 0
-    return entries[selection.best(entries, n_rows, criterion, poles)]
+    return entries[selection.best(entries, n_rows, criterion, poles, until)]
 
 
 def _on_all_rows(
@@ -121,7 +145,9 @@ def _next_best(entries: Sequence[FrontEntry], count: int) -> list[FrontEntry]:
     return sorted(known, key=lambda entry: entry.length)[:count]
 
 
-def _presented(entries: list[FrontEntry], chosen: FrontEntry, problem: Problem) -> Conclusion:
+def _presented(
+    entries: list[FrontEntry], chosen: FrontEntry, problem: Problem, until: float | None
+) -> Conclusion:
     shorter = tidied(chosen, problem.everything or problem.data)
     if shorter is not chosen and problem.admits(shorter.law):
         entries = [shorter if entry is chosen else entry for entry in entries]
@@ -134,6 +160,6 @@ def _presented(entries: list[FrontEntry], chosen: FrontEntry, problem: Problem) 
     front = [entry for entry in front if entry is chosen or not entry.leaves_branch_open]
     front = selection.without_copies(front, chosen, problem.data.X)
     best_index = front.index(chosen)
-    shown = (front, [] if chosen.exact else beside_front(entries, chosen, front))
+    shown = (front, [] if chosen.exact else beside_front(entries, chosen, front, until))
     front, others = ([selection.with_squared_error(each) for each in part] for part in shown)
     return Conclusion(front, best_index, others)

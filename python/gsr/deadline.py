@@ -1,11 +1,33 @@
-"""A time limit for a block of Python code."""
+"""Time limits for loops and blocks of Python code."""
 
 from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def in_time(items: Iterable[T], until: float | None, least: int = 1) -> Iterator[T]:
+    """Yield items until the time is up.
+
+    Parameters
+    ----------
+    items : iterable
+        The best ones first.
+    until : float, optional
+        When to end, on the clock of `time.perf_counter`.
+    least : int
+        So many are yielded in any case.
+    """
+    for k, item in enumerate(items):
+        if k >= least and until is not None and time.perf_counter() > until:
+            return
+        yield item
 
 
 class TimeUp(BaseException):

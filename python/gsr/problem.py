@@ -162,13 +162,18 @@ class Problem:
         constants = bool(self.blueprint.settings["constants"])
         return (constants or not weights(law)) and self.blueprint.admits(law)
 
-    def freed(self, laws: Sequence[LawLike]) -> list[LawLike]:
+    def freed(self, laws: Sequence[LawLike], until: float | None = None) -> list[LawLike]:
         """Return variants of the best laws with more constants, where the encoding has them."""
         settings = self.blueprint.settings
         if not settings["constants"]:
             return []
         return with_freed_constants(
-            laws, self.data, self.admits, shifts=settings["one"], nested=settings["depth"] > 1
+            laws,
+            self.data,
+            self.admits,
+            shifts=settings["one"],
+            nested=settings["depth"] > 1,
+            until=until,
         )
 
     def entries(

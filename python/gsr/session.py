@@ -25,6 +25,10 @@ MANY_ROWS = 300
 #: work, with all pursuits of the guide done.
 SAME_CHECKPOINTS = 5
 SAME_GROWTH = 6.0
+#: Part of `max_time` that a checkpoint may take.
+LONGEST_CHECKPOINT = 0.15
+#: Where checkpoints take more than this part of the time, they come at greater distances.
+MOST_COMPARING = 0.3
 #: Part of `max_time` kept for the final fits: at least, at most, and in units of a checkpoint.
 LEAST_RESERVE, MOST_RESERVE = 0.03, 0.25
 RESERVED_CHECKPOINTS = 8.0
@@ -55,7 +59,8 @@ class Session:
         self.problem, self.evolution = problem, evolution
         self.max_time, self.report = max_time, report
         self.started = time.perf_counter()
-        self.checkpoint_seconds = 0.0
+        self.checkpoint_seconds = 0.0  # of the last one
+        self.seconds_compared = 0.0  # of all
         self.work_before = (0, 0)  # generations and evaluations of searches given up
         self.kept: list[LawLike] = []  # the best laws of earlier checkpoints
         self._best: tuple[Any, float, int] | None = None  # terms, work when they came up, times
@@ -81,11 +86,17 @@ class Session:
                 return search.interrupted()
             if settled:
                 return "settled"
-            checkpoint *= growth
+            checkpoint *= growth**2 if self._checkpoints_are_slow else growth
 
     @property
     def _has_checkpoints(self) -> bool:
         return hasattr(self.evolution, "work")
+
+    @property
+    def _checkpoints_are_slow(self) -> bool:
+        """Whether comparing laws takes time that the search needs."""
+        elapsed = time.perf_counter() - self.started
+        return self.max_time is not None and self.seconds_compared > MOST_COMPARING * elapsed
 
     @property
     def _first(self) -> Any:
@@ -147,24 +158,28 @@ class Session:
     def _look(self, checkpoint: float) -> bool:
         """Judge the noise, and tell whether the search has settled."""
         start = time.perf_counter()
+        until = None
+        if self.max_time is not None:
+            until = start + min(LONGEST_CHECKPOINT * self.max_time, self._time_left() or 0.0)
         laws = self.evolution.front()
         if any(law.exact for law in laws):
             return False
         known = promising(self.laws(), self.problem.data)
-        freed = promising(self.problem.freed(known), self.problem.data)
+        freed = promising(self.problem.freed(known, until), self.problem.data)
         for law in freed:
             start_from(self._first, law.psi, law.phi)
-        best = self._judge_noise([*known, *freed])
+        best = self._judge_noise([*known, *freed], until)
         settled = best is not None and self._has_settled(best.law, checkpoint)
         self.checkpoint_seconds = time.perf_counter() - start
+        self.seconds_compared += self.checkpoint_seconds
         return settled
 
-    def _judge_noise(self, laws: Sequence[LawLike]) -> Explained | None:
+    def _judge_noise(self, laws: Sequence[LawLike], until: float | None) -> Explained | None:
         problem = self.problem
         if problem.errors == "auto":
-            best = choose_noise(laws, problem.data)
+            best = choose_noise(laws, problem.data, until)
         else:
-            best = explain(laws, problem.data, problem.data.noise)
+            best = explain(laws, problem.data, problem.data.noise, until)
         if best is None:
             return None
         self.kept = [*self.kept[-MOST_LAWS:], best.law]

@@ -430,6 +430,7 @@ def best(
     n_rows: int,
     criterion: Criterion = "mdl",
     poles: PolePolicy = "avoid",
+    until: float | None = None,
 ) -> int:
     """Return the index of the law to present.
 
@@ -449,6 +450,8 @@ def best(
         What happens to laws with poles or undefined points between the samples, exact laws
         apart: ``"forbid"`` passes over them, ``"avoid"`` too unless they make the description
         much shorter (by `BITS_OF_POLE`).
+    until : float, optional
+        When to end, on the clock of `time.perf_counter`; fewer laws are looked at closely then.
 
     Returns
     -------
@@ -464,7 +467,7 @@ def best(
     if exact and not callable(criterion):
         return min(exact, key=lambda i: (entries[i].bits, entries[i].transformed))
     with threadpool_limits(1):
-        ranked = ranking(entries, n_rows, criterion)
+        ranked = ranking(entries, n_rows, criterion, until)
         return ranked[0] if poles == "allow" else _safest(entries, ranked, poles)
 
 

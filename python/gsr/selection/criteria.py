@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from gsr.deadline import in_time
 from gsr.encoding.rows import Row, factors, is_constant
 from gsr.exceptions import GSRError, suggestion
 from gsr.selection import target_scale
@@ -30,6 +31,8 @@ BITS_OF_LAW = 10.0
 EQUAL_BITS = 1.0
 #: So many laws, the best by a rough count, are looked at closely.
 CLOSELY = 150
+#: The same, however little time is left.
+LEAST_CLOSELY = 10
 #: Nodes that a transformed y counts beyond its own among equally good laws.
 NODES_OF_TARGET = 4
 #: Hundreds of frequencies are tried, and among them is one that follows any noise.
@@ -58,13 +61,19 @@ def is_known(name: str) -> bool:
     return name in CRITERIA[:-1] or _WITHIN.fullmatch(str(name)) is not None
 
 
-def ranking(entries: Sequence[FrontEntry], n_rows: int, criterion: Criterion = "mdl") -> list[int]:
+def ranking(
+    entries: Sequence[FrontEntry],
+    n_rows: int,
+    criterion: Criterion = "mdl",
+    until: float | None = None,
+) -> list[int]:
     """Return the indices of the entries by a criterion, best first.
 
     Of laws that are equally good the simpler comes first, a transformed y being a little less so.
+    When the time is up, description lengths are counted roughly.
     """
     if criterion == "mdl":
-        values = _lengths(entries, n_rows)
+        values = _lengths(entries, n_rows, until)
     else:
         values = [_value(entries, i, n_rows, criterion) for i in range(len(entries))]
     least = min(values)
@@ -79,17 +88,17 @@ def ranking(entries: Sequence[FrontEntry], n_rows: int, criterion: Criterion = "
     return sorted(range(len(entries)), key=key)
 
 
-def _lengths(entries: Sequence[FrontEntry], n_rows: int) -> list[float]:
+def _lengths(entries: Sequence[FrontEntry], n_rows: int, until: float | None = None) -> list[float]:
     """Return the description lengths; laws far behind the best by a rough count come last."""
     if all("length" in vars(entry) for entry in entries):
         return [entry.length for entry in entries]
     rough = [_rough_length(entry, n_rows) for entry in entries]
     order = sorted(range(len(entries)), key=lambda i: rough[i])
-    constant = [i for i in order[CLOSELY:] if not entries[i].uses_features]
+    constant = [i for i in order[LEAST_CLOSELY:] if not entries[i].uses_features]
     # At least so many bits each: those of constants are not counted yet.
     lengths = {
         i: data_bits(entries[i], entries[i].law, 0, n_rows) + entries[i].structure
-        for i in order[:CLOSELY] + constant
+        for i in [*in_time(order[:CLOSELY], until, LEAST_CLOSELY), *constant]
     }
     least = math.inf
     for i in sorted(lengths, key=lambda i: lengths[i]):

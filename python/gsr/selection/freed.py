@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gsr.deadline import in_time
 from gsr.encoding.rows import ONE, Argument, Part, Row, factors, is_constant, matrix_of, variable
 from gsr.library import Library
 from gsr.selection.criteria import rough_length
@@ -42,6 +43,7 @@ def with_freed_constants(
     *,
     shifts: bool = True,
     nested: bool = True,
+    until: float | None = None,
 ) -> list[LawLike]:
     """Return variants of the best laws with more constants, where the data gain by them.
 
@@ -55,6 +57,8 @@ def with_freed_constants(
         Whether a law keeps to what is known.
     shifts, nested : bool
         Whether constants may be added inside functions, and functions stand inside each other.
+    until : float, optional
+        When to end, on the clock of `time.perf_counter`.
 
     Returns
     -------
@@ -67,7 +71,8 @@ def with_freed_constants(
     if not data.loss.is_squared:  # errors of the search are those of squares
         best = [refine(law, data) for law in best]
     for _ in range(ROUNDS):
-        improved = (better for law in best for better in _improvements(law, places))
+        expanded = in_time(best, until, 0)
+        improved = (better for law in expanded for better in _improvements(law, places))
         fresh = [law for law in improved if admits(law)]
         found += fresh
         best = _best(fresh, data)

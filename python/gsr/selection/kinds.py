@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gsr.deadline import in_time
 from gsr.equation import Equation
 from gsr.exceptions import PredictionWarning
 from gsr.library import Library
@@ -263,7 +264,10 @@ def _same(values: Array, others: Array, entry: FrontEntry) -> bool:
 
 
 def beside_front(
-    entries: Sequence[FrontEntry], chosen: FrontEntry, front: Sequence[FrontEntry]
+    entries: Sequence[FrontEntry],
+    chosen: FrontEntry,
+    front: Sequence[FrontEntry],
+    until: float | None = None,
 ) -> list[FrontEntry]:
     """Return laws beside the front that are worth keeping.
 
@@ -277,6 +281,8 @@ def beside_front(
         The chosen one.
     front : sequence of FrontEntry
         Those of the table.
+    until : float, optional
+        When to end, on the clock of `time.perf_counter`.
 
     Returns
     -------
@@ -284,8 +290,8 @@ def beside_front(
         Shortest first.
     """
     sound = [entry for entry in entries if _has_equation(entry)]
-    near = sorted(sound, key=_rough_length)[:MOST_CANDIDATES]
-    ranked = shortest_first(entry for entry in near if entry is not chosen)
+    near = (e for e in sorted(sound, key=_rough_length)[:MOST_CANDIDATES] if e is not chosen)
+    ranked = shortest_first([e for e in in_time(near, until, MOST_KINDS) if _length(e) < math.inf])
     kept = [*of_different_kinds([chosen, *ranked], MOST_KINDS), *_by_other_criteria(sound)]
     known = {_outcome(entry): entry for entry in front}
     others = [entry for entry in kept if known.setdefault(_outcome(entry), entry) is entry]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gsr.deadline import in_time
 from gsr.selection.criteria import priced_length, rough_length
 from gsr.selection.fitted import FittedLaw, LawLike, Training
 from gsr.selection.noise import Noise, given, of_kind
@@ -18,6 +19,8 @@ from gsr.transformation import Array
 #: Rows below which scatter is taken for constant, and laws that are compared.
 LEAST_ROWS = 8
 MOST_LAWS = 40
+#: Laws that are compared however little time is left.
+LEAST_LAWS = 3
 #: Laws whose structure is priced.
 MOST_PRICED = 120
 #: Laws that are fitted under another loss than squares, which takes longer.
@@ -58,7 +61,9 @@ def promising(laws: Sequence[LawLike], data: Training) -> list[LawLike]:
     return sorted(near, key=lambda law: priced_length(law, data))[:MOST_LAWS]
 
 
-def choose_noise(laws: Sequence[LawLike], data: Training) -> Explained | None:
+def choose_noise(
+    laws: Sequence[LawLike], data: Training, until: float | None = None
+) -> Explained | None:
     """Return the law and the noise that together describe the data best.
 
     Parameters
@@ -67,6 +72,8 @@ def choose_noise(laws: Sequence[LawLike], data: Training) -> Explained | None:
         Laws that a search has found, whatever it weighed rows with.
     data : Training
         The rows; weights that they have are left aside.
+    until : float, optional
+        When to end, on the clock of `time.perf_counter`; the best laws come first.
 
     Returns
     -------
@@ -74,16 +81,16 @@ def choose_noise(laws: Sequence[LawLike], data: Training) -> Explained | None:
         With constant, relative or mixed noise; None if no law fits.
     """
     plain = replace(data, weights=None, noise=Noise())
-    constant = explain(laws, plain, Noise())
+    constant = explain(laws, plain, Noise(), until)
     if constant is None or len(data.y) < LEAST_ROWS or not _varies_in_size(data.y):
         return constant
     best, relative = constant, None
     if _has_one_sign(data.y):
-        relative = explain(laws, plain, of_kind("relative", data.y))
+        relative = explain(laws, plain, of_kind("relative", data.y), until)
     if relative is not None and relative.bits + BITS_OF_RELATIVE < constant.bits:
         best = relative
     for start in (constant, relative) if data.loss.is_squared else ():
-        mixed = None if start is None else _mixed(start, laws, plain)
+        mixed = None if start is None else _mixed(start, laws, plain, until)
         if mixed is not None and mixed.bits + BITS_OF_MIXED < best.bits:
             best = mixed
     return best
@@ -101,23 +108,25 @@ def _has_one_sign(y: Array) -> bool:
     return minority * ONE_IN <= len(y)
 
 
-def explain(laws: Sequence[LawLike], data: Training, noise: Noise) -> Explained | None:
+def explain(
+    laws: Sequence[LawLike], data: Training, noise: Noise, until: float | None = None
+) -> Explained | None:
     """Return the best of the laws when the noise is of one kind; weights follow the best law."""
     values, best = data.y, None
     for _ in range(ROUNDS if noise.follows_law else 1):
         rows = data.with_noise(noise, values) if noise.follows_law else data
-        best = _best(laws, rows)
+        best = _best(laws, rows, until)
         if best is None or not np.isfinite(best.values).all():
             return None
         values = best.values
     return best
 
 
-def _best(laws: Sequence[LawLike], rows: Training) -> Explained | None:
+def _best(laws: Sequence[LawLike], rows: Training, until: float | None = None) -> Explained | None:
     if not rows.loss.is_squared:
         judged = [with_loss(law, rows) for law in laws]
         laws = sorted(judged, key=lambda law: rough_length(law, rows))[:MOST_WITH_LOSS]
-    fitted = [refine(law, rows) for law in laws]
+    fitted = [refine(law, rows) for law in in_time(laws, until, LEAST_LAWS)]
     lengths = [_bits(law, rows) for law in fitted]
     least = int(np.argmin(lengths)) if lengths else 0
     if not lengths or not math.isfinite(lengths[least]):
@@ -131,7 +140,9 @@ def _bits(law: FittedLaw, rows: Training) -> float:
     return priced_length(law, rows) + spread
 
 
-def _mixed(start: Explained, laws: Sequence[LawLike], plain: Training) -> Explained | None:
+def _mixed(
+    start: Explained, laws: Sequence[LawLike], plain: Training, until: float | None
+) -> Explained | None:
     """Return the best law under constant and relative noise together.
 
     Their proportion is the likeliest for the law to start from; the others are looked at if that
@@ -149,7 +160,7 @@ def _mixed(start: Explained, laws: Sequence[LawLike], plain: Training) -> Explai
     alone = _best([start.law], rows)
     if alone is None or alone.bits > start.bits:
         return alone
-    return _best([start.law, *laws], rows)
+    return _best([start.law, *laws], rows, until)
 
 
 def _likelihood(squares: Array, variance: Array) -> float:
