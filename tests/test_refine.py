@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-from gsr.selection.fitted import FittedLaw, constants, with_constants
+from gsr.encoding import complexity
+from gsr.library import resolve
+from gsr.selection.fitted import FittedLaw, Training, constants, with_constants
+from gsr.selection.plainer import plainer
 from gsr.selection.refine import linearise, refine
 from gsr.selection.refit import refit
 from gsr.selection.target_scale import TargetScale, rmse
@@ -156,3 +159,47 @@ def test_a_law_without_a_solution_in_any_row_is_silent():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert linearise(found, training(X, y)).n_rows == 0
+
+
+# ---- plainer words -------------------------------------------------------------------------------
+
+
+def test_a_wave_of_no_frequency_is_a_straight_line():
+    """c sin(w x) with w near 0 is a line whose two constants stand in for each other."""
+    library = resolve(["identity", "sin", "inverse"])
+    x = np.linspace(-1.0, 3.0, 40)
+    data = Training(library, library, x[:, None], 2.0 * x)
+    wave = [[library.code("sin"), 3, 1, 1e-7]]
+    found = plainer(fitted_law(wave, 2.0e7, library, data), data)
+    assert found.phi[0] == [[library.code("identity"), 0, 1]]
+    assert found.alpha[0] == pytest.approx(2.0)
+    reciprocal = [[-library.code("sin"), 3, 1, 1e-7]]
+    found = plainer(fitted_law(reciprocal, 2.0e-7, library, data), data)
+    assert found.alpha[0] == pytest.approx(2.0)
+    assert data.features(found, x[1:2, None])[0, 0] == pytest.approx(1.0 / x[1])
+
+
+def test_a_part_that_is_nothing_goes_though_the_rest_crosses_zero():
+    library = resolve(["identity", "sin"])
+    x = np.linspace(0.0, 3.0, 40)
+    data = Training(library, library, x[:, None], 2.0 * np.sin(x))
+    shifted = [[library.code("sin"), 3, 1, 30_000, 1.3, -9e-17]]
+    found = plainer(fitted_law(shifted, 2.0, library, data), data)
+    assert found.phi[0] == [[library.code("sin"), 3, 1, 1.3]]
+
+
+def fitted_law(matrix, alpha, library, data):
+    y = [[library.code("identity"), 0, 1]]
+    nodes = complexity(matrix, library) + 3
+    return FittedLaw((matrix,), (y,), np.array([alpha]), np.ones(1), nodes, 0.0, 0.0, False, 0.0)
+
+
+@pytest.mark.parametrize("weight", [np.inf, np.nan])
+def test_a_law_whose_constant_ran_away_has_no_fit(weight):
+    """It is left out by its error; it must not end the search with one of the core."""
+    library = resolve(["identity", "sin"])
+    x = np.linspace(0.0, 3.0, 40)
+    data = Training(library, library, x[:, None], 2.0 * np.sin(x))
+    found = fitted_law([[library.code("sin"), 3, 1, 1.3]], 2.0, library, data)
+    lost = with_constants(found, np.array([2.0, weight]))
+    assert refine(lost, data).rmse == np.inf

@@ -16,8 +16,8 @@ from gsr.equation import Equation
 from gsr.exceptions import GSRError, SeveralTargetsError
 from gsr.rows import Missing
 from gsr.selection import FrontEntry, PolePolicy, criteria, kinds, reasons
-from gsr.selection.choice import FAILURES
 from gsr.selection.criteria import Criterion
+from gsr.selection.fitted import FAILURES
 
 if TYPE_CHECKING:
     from gsr.table import EquationTable

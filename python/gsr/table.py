@@ -20,7 +20,7 @@ from gsr._table_forms import COLUMNS, DIGITS, IN_FILES, IN_LATEX, PICK, SHOWN, V
 from gsr.encoding import latex
 from gsr.exceptions import GSRError
 from gsr.selection import FrontEntry, kinds, simplify
-from gsr.selection.choice import FAILURES
+from gsr.selection.fitted import FAILURES
 from gsr.transformation import Array
 
 

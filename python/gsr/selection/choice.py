@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
 from gsr.encoding.rows import is_constant
@@ -28,6 +27,7 @@ from gsr.selection.criteria import (
     structure_bits,
 )
 from gsr.selection.fitted import (
+    FAILURES,
     FittedLaw,
     LawLike,
     Training,
@@ -50,8 +50,6 @@ from gsr.transformation import Array
 #: Nodes of y = c.
 CONSTANT_LAW = 3
 
-#: What a law that cannot be fitted or inverted may raise; it is left out, the others stay.
-FAILURES = (GSRError, ArithmeticError, ValueError, IndexError, np.linalg.LinAlgError)
 #: A law with more constants for each row than this goes through the rows, whatever they are.
 MOST_CONSTANTS = 0.5
 #: Predictions a little outside of the data may leave the range of y by so many of its ranges.

@@ -12,11 +12,14 @@ import numpy as np
 from gsr import _core
 from gsr.encoding import evaluate, law_complexity
 from gsr.encoding.rows import WEIGHTED
+from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.selection.loss import Loss
 from gsr.selection.noise import Noise
 from gsr.transformation import Array
 
+#: What a law that cannot be fitted or inverted may raise; it is left out, the others stay.
+FAILURES = (GSRError, ArithmeticError, ValueError, IndexError, np.linalg.LinAlgError)
 #: Rows of data in memory at a time.
 BLOCK = 16384
 #: The compiled fitter copies the rows and holds a Jacobian; longer tables are fitted in blocks.

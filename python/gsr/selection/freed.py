@@ -20,7 +20,7 @@ from gsr.selection.criteria import rough_length
 from gsr.selection.fitted import AnyMatrix, FittedLaw, LawLike, Training, recounted
 from gsr.selection.plainer import WIDTH as OPERANDS
 from gsr.selection.plainer import scaled
-from gsr.selection.refine import refine
+from gsr.selection.refine import attempted
 from gsr.transformation import POWERS
 
 #: Functions of a scaled argument, and those of a shifted one.
@@ -69,7 +69,7 @@ def with_freed_constants(
     places = Places(data, shifts, nested)
     best = _best(laws, data)
     if not data.loss.is_squared:  # errors of the search are those of squares
-        best = [refine(law, data) for law in best]
+        best = [attempted(law, data) for law in best]
     for _ in range(ROUNDS):
         expanded = in_time(best, until, 0)
         improved = (better for law in expanded for better in _improvements(law, places))
@@ -95,7 +95,7 @@ def _improvements(law: LawLike, places: Places) -> Iterator[FittedLaw]:
     data = places.data
     n_rows = len(data.y)
     for variant in _variants(law, places):
-        fitted = refine(variant, data)
+        fitted = attempted(variant, data)
         fine = 0.0 < fitted.rmse < math.inf and law.rmse > 0.0
         if fine and n_rows * math.log2(law.rmse / fitted.rmse) > LEAST_GAIN:
             yield fitted

@@ -17,9 +17,10 @@ from gsr.equation import Equation
 from gsr.exceptions import PredictionWarning
 from gsr.library import Library
 from gsr.selection import expressions
-from gsr.selection.choice import FAILURES, FrontEntry
+from gsr.selection.choice import FrontEntry
 from gsr.selection.criteria import rough_length
 from gsr.selection.expressions import ONCE, UNIT, Call, Exponent, Sum, Term, Variable
+from gsr.selection.fitted import FAILURES
 from gsr.selection.structure import basis_function
 from gsr.transformation import POWERS, Array
 

@@ -12,7 +12,7 @@ from gsr.deadline import in_time
 from gsr.selection.criteria import priced_length, rough_length
 from gsr.selection.fitted import FittedLaw, LawLike, Training
 from gsr.selection.noise import Noise, given, of_kind
-from gsr.selection.refine import refine, with_loss
+from gsr.selection.refine import attempted, with_loss
 from gsr.selection.target_scale import TargetScale
 from gsr.transformation import Array
 
@@ -126,7 +126,7 @@ def _best(laws: Sequence[LawLike], rows: Training, until: float | None = None) -
     if not rows.loss.is_squared:
         judged = [with_loss(law, rows) for law in laws]
         laws = sorted(judged, key=lambda law: rough_length(law, rows))[:MOST_WITH_LOSS]
-    fitted = [refine(law, rows) for law in in_time(laws, until, LEAST_LAWS)]
+    fitted = [attempted(law, rows) for law in in_time(laws, until, LEAST_LAWS)]
     lengths = [_bits(law, rows) for law in fitted]
     least = int(np.argmin(lengths)) if lengths else 0
     if not lengths or not math.isfinite(lengths[least]):

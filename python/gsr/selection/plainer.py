@@ -1,4 +1,7 @@
-"""Terms in plainer words: parts that are nothing are dropped, sqrt(exp(u)) is exp(u/2)."""
+"""Terms in plainer words.
+
+Parts that are nothing are dropped, sqrt(exp(u)) is exp(u/2), and sin(u) of small u is u.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,18 @@ from gsr.encoding.rows import (
     factors,
     is_constant,
     matrix_of,
+    variable,
 )
 from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.selection.fitted import AnyMatrix, FittedLaw, Training, recounted
 from gsr.transformation import POWERS, Array
 
-#: A part of a sum below this share of it in every row is nothing.
+#: A part of a sum below this share of the largest sum of all rows is nothing.
 IDLE = 1e-12
+#: Functions that are their argument where it is this small in every row.
+LINEAR_AT_ZERO = ("sin", "tan", "tanh")
+SMALL = 1e-5
 #: Operands of a row at most.
 WIDTH = 8
 EXPONENTIALS = {"exp": 1.0, "exp_neg": -1.0}
@@ -42,11 +49,44 @@ def without_idle_terms(law: FittedLaw, data: Training) -> FittedLaw:
 
 def plainer(law: FittedLaw, data: Training) -> FittedLaw:
     """Return a law with each term in plainer words, and without terms that are nothing."""
-    law = without_idle_terms(law, data)
+    law = _without_small_arguments(without_idle_terms(law, data), data)
     phi = tuple(_plainer_term(matrix, data) for matrix in law.phi)
     if all(new is old for new, old in zip(phi, law.phi, strict=True)):
         return law
     return recounted(FittedLaw.of(law, phi=phi), data)
+
+
+def _without_small_arguments(law: FittedLaw, data: Training) -> FittedLaw:
+    """Return a law with c sin(w u) as c w u where w u is small; a frequency has run away there."""
+    phi, alpha = list(law.phi), law.alpha.copy()
+    for k, matrix in enumerate(law.phi):
+        if is_constant(matrix, data.library):
+            continue
+        product = factors(matrix, data.library)
+        linear = [_linear(row, data) for row in product]
+        if not any(linear):
+            continue
+        changed = [new[0] if new else row for new, row in zip(linear, product, strict=True)]
+        phi[k] = matrix_of(changed, WIDTH)
+        alpha[k] *= np.prod([new[1] for new in linear if new])
+    if all(new is old for new, old in zip(phi, law.phi, strict=True)):
+        return law
+    return recounted(FittedLaw.of(law, phi=tuple(phi), alpha=alpha), data)
+
+
+def _linear(row: Row, data: Training) -> tuple[Row, float] | None:
+    """Return the argument of a row and its factor, if that is all that the row is."""
+    library = data.library
+    if library.names[row.code] not in LINEAR_AT_ZERO or len(row.argument.parts) != 1:
+        return None
+    base, times = row.argument.parts[0]
+    small = np.abs(argument_values(row.argument, data.X, library)) < SMALL
+    if row.argument.is_product or not small.all():
+        return None
+    plain = base if isinstance(base, Row) else Row(library.code("identity"), variable(base))
+    if not row.reciprocal:
+        return plain, float(times)
+    return replace(plain, reciprocal=not plain.reciprocal), 1.0 / float(times)
 
 
 def _plainer_term(matrix: AnyMatrix, data: Training) -> AnyMatrix:
@@ -84,7 +124,7 @@ def _without_idle_parts(argument: Argument, data: Training) -> Argument:
 
 def _matters(part: Part, total: Array, data: Training) -> bool:
     alone = np.abs(argument_values(Argument(False, (part,)), data.X, data.library))
-    return not bool((alone <= IDLE * total).all())
+    return not float(alone.max()) <= IDLE * float(total.max())
 
 
 def merged_exponential(row: Row, library: Library) -> Row:

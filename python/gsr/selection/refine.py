@@ -8,6 +8,7 @@ closed inverse; other left sides, and tables too long for it, are fitted here, i
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gsr.selection.fitted import (
+    FAILURES,
     FittedLaw,
     LawLike,
     Training,
@@ -134,11 +136,14 @@ def refine(law: LawLike, data: Training, free: Mask | None = None) -> FittedLaw:
     -------
     FittedLaw
         With the least error found. The constants are those of `law` if no step lowers it, and
-        steps that leave a row without a solution are not taken.
+        steps that leave a row without a solution are not taken. The error is infinite if a
+        constant is not finite.
     """
     best = FittedLaw.of(law)
     values = constants(law)
     free = np.ones(len(values), bool) if free is None else np.asarray(free, dtype=bool)
+    if not np.isfinite(values).all():
+        return FittedLaw.of(best, rmse=math.inf)
     if not data.loss.is_squared:
         return _with_least_loss(best, data, free)
     if data.fitter is not None:
@@ -151,8 +156,9 @@ def refine(law: LawLike, data: Training, free: Mask | None = None) -> FittedLaw:
     for _ in range(STEPS if free.any() and around.n_rows > 0 else 0):
         if around.gain(free) < GAIN or damping > MOST_DAMPING:
             break
-        moved = with_constants(best, values + around.step(damping, free))
-        new = squared_error(moved, data, around.n_rows)
+        step = around.step(damping, free)
+        moved = with_constants(best, values + np.where(np.isfinite(step), step, 0.0))
+        new = squared_error(moved, data, around.n_rows) if np.isfinite(step).all() else math.inf
         if not new < error:
             damping = max(10.0 * damping, DAMPING)
             continue
@@ -161,6 +167,15 @@ def refine(law: LawLike, data: Training, free: Mask | None = None) -> FittedLaw:
         around = linearise(best, data)
     complete = around.n_rows == len(data.y)
     return FittedLaw.of(best, rmse=math.sqrt(error / len(data.y)) if complete else math.inf)
+
+
+def attempted(law: LawLike, data: Training) -> FittedLaw:
+    """Refine a law; one that cannot be fitted is left out by an infinite error, with a warning."""
+    try:
+        return refine(law, data)
+    except FAILURES as error:
+        warnings.warn(f"a law was left out: {error}", RuntimeWarning, stacklevel=2)
+        return FittedLaw.of(law, rmse=math.inf)
 
 
 def with_loss(law: LawLike, data: Training) -> FittedLaw:
