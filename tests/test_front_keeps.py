@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gsr import GSRRegressor
+from gsr.selection.criteria import EQUAL_BITS
 from gsr.selection.fitted import constants
 from gsr.selection.refine import refine
 
@@ -47,7 +48,7 @@ def test_more_work_dominates_less(seed):
     for entry in less.front_:
         near = [e.rmse for e in more.front_ if e.complexity <= entry.complexity]
         assert min(near, default=np.inf) <= entry.rmse * (1 + SLACK), str(entry.equation)
-    assert more.get_best().length <= less.get_best().length + 1e-6
+    assert more.get_best().length <= less.get_best().length + EQUAL_BITS
 
 
 #: A law that the choice makes superfluous leaves the table though its error is a little smaller.

@@ -28,7 +28,7 @@ BITS_OF_POLE = 16.0
 #: Bits by which a law must beat the constant: data without a law must not get one.
 BITS_OF_LAW = 10.0
 #: Laws whose description differs by less are equally good.
-EQUAL_BITS = 1.0
+EQUAL_BITS = 0.5
 #: So many laws, the best by a rough count, are looked at closely.
 CLOSELY = 150
 #: The same, however little time is left.
@@ -69,7 +69,8 @@ def ranking(
 ) -> list[int]:
     """Return the indices of the entries by a criterion, best first.
 
-    Of laws that are equally good the simpler comes first, a transformed y being a little less so.
+    Of equally good laws the one with fewer constants comes first, then y = f(x), then the one with
+    the smaller error; by other criteria than the description length, the simpler.
     When the time is up, description lengths are counted roughly.
     """
     if criterion == "mdl":
@@ -80,10 +81,14 @@ def ranking(
     slack = EQUAL_BITS if criterion == "mdl" else 1e-9 * abs(least)
     equal = [value <= least + slack for value in values]
 
-    def key(i: int) -> tuple[float, int]:
+    def key(i: int) -> tuple[float, ...]:
         entry = entries[i]
         nodes = entry.complexity + NODES_OF_TARGET * entry.transformed
-        return (least if equal[i] else values[i], nodes)
+        if criterion != "mdl":
+            return (least if equal[i] else values[i], nodes)
+        # Structure has its price in the bits already.
+        rank = (entry.n_constants, entry.transformed, entry.rmse) if equal[i] else ()
+        return (least if equal[i] else values[i], *rank, nodes)
 
     return sorted(range(len(entries)), key=key)
 
