@@ -306,3 +306,17 @@ def test_warnings_are_one_line(
     monkeypatch.setattr(demo, "run", warn)
     assert main(["demo"]) == 0
     assert capsys.readouterr().err == "gsr: the best laws so far are kept\n"
+
+
+COMMANDS = (
+    "fit", "predict", "show", "export", "report", "config", "doctor", "info", "demo", "bench",
+    "islands", "status",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([command, "--help"])
+    assert stop.value.code == 0
+    assert f"usage: gsr {command}" in capsys.readouterr().out

@@ -57,7 +57,7 @@ HELP = {
     "json": "write all runs, or all timings, there",
     "s_gsr": "look for y = f(x) only, the paper's s-GSR",
     "noise": "Gaussian noise in y, in fractions of its root mean square",
-    "errors": "of curves: none, constant (2 % of the standard deviation of y), relative (5 % of "
+    "errors": "of curves: none, constant (2 %% of the standard deviation of y), relative (5 %% of "
     "|y|), sigma (known for each row); default: all",
     "data": "folder of the files of nist (.dat), empirical (.csv) or blackbox (.tsv.gz)",
     "compare": "say what is better and worse in the second of two files of --json",
