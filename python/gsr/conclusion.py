@@ -21,7 +21,7 @@ from gsr.selection.tidy import tidied
 #: Laws beside the front that are fitted to all rows of a long table.
 RUNNERS_UP = 10
 #: When the steps must be done, in parts of the time that is left after the search.
-NOISE, FREED, FITTED, CHOSEN, REFITTED, PRESENTED = 0.15, 0.3, 0.5, 0.6, 0.7, 0.8
+NOISE, FREED, FITTED, CHOSEN, REFITTED, PRESENTED = 0.15, 0.25, 0.4, 0.5, 0.65, 0.75
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ def conclude(
             entries = [replace(entry, data=problem.data) for entry in entries]
             chosen = _choose(entries, criterion, poles, parts(PRESENTED))
         if problem.everything is not None:
-            entries = _on_all_rows(entries, chosen, problem, problem.everything, until)
-            chosen = _choose(entries, criterion, poles, until)
+            entries = _on_all_rows(entries, chosen, problem, problem.everything, parts(REFITTED))
+            chosen = _choose(entries, criterion, poles, parts(PRESENTED))
         return _presented(entries, chosen, problem, parts(PRESENTED))
 
 

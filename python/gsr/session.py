@@ -14,6 +14,7 @@ from gsr.blueprint import start_from
 from gsr.problem import Problem, make_evolution
 from gsr.selection.fitted import LawLike, structure, without_repeats
 from gsr.selection.noise_choice import MOST_LAWS, Explained, choose_noise, explain, promising
+from gsr.selection.residuals import MOST_ROWS
 
 #: Work, in individuals, until the first checkpoint, and by which factor the next one is later; on
 #: more rows laws take longer to compare.
@@ -32,6 +33,8 @@ MOST_COMPARING = 0.3
 #: Part of `max_time` kept for the final fits: at least, at most, and in units of a checkpoint.
 LEAST_RESERVE, MOST_RESERVE = 0.03, 0.25
 RESERVED_CHECKPOINTS = 8.0
+#: Seconds that the tests of residuals take for a number of the table.
+SECONDS_PER_NUMBER = 2e-6
 
 
 class Session:
@@ -108,14 +111,24 @@ class Session:
     @property
     def deadline(self) -> float | None:
         """When search and final fits must end, on the clock of `time.perf_counter`."""
-        return None if self.max_time is None else self.started + self.max_time
+        if self.max_time is None:
+            return None
+        return self.started + self.max_time - self._verdict_seconds
+
+    @property
+    def _verdict_seconds(self) -> float:
+        """About the time that it takes to look for structure in the residuals of all rows."""
+        X = (self.problem.everything or self.problem.data).X
+        seconds = SECONDS_PER_NUMBER * min(len(X), MOST_ROWS) * X.shape[1]
+        return float(min(seconds, MOST_RESERVE * (self.max_time or 0.0)))
 
     def _time_left(self) -> float | None:
         if self.max_time is None:
             return None
         wanted = RESERVED_CHECKPOINTS * self.checkpoint_seconds
         reserve = min(max(wanted, LEAST_RESERVE * self.max_time), MOST_RESERVE * self.max_time)
-        return max(self.max_time - reserve - (time.perf_counter() - self.started), 0.0)
+        used = time.perf_counter() - self.started
+        return max(self.max_time - reserve - self._verdict_seconds - used, 0.0)
 
     @contextmanager
     def _stopped_in_time(self) -> Iterator[None]:
