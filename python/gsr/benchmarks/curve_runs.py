@@ -2,46 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 
 from gsr.benchmarks import measured
-from gsr.benchmarks.measured import Outcome, median
+from gsr.benchmarks.measured import StructureOutcome, median
 from gsr.benchmarks.suites.curves import ERRORS, Curve
 
 #: Characters of a curve's name in tables.
 NAME = 22
-
-
-@dataclass(frozen=True)
-class CurveOutcome(Outcome):
-    """What became of the fit of one curve.
-
-    Parameters
-    ----------
-    structure : str
-        Verdict of `gsr.benchmarks.family.Judgement` about the chosen law.
-    structure_error : float
-        Its error of y, relative to the standard deviation of y, with the best constants for
-        noise-free rows.
-    on_front : bool
-        Some law of the front has the right structure.
-    false_verdict : bool
-        The estimator claims that nothing is left to find, and the structure is wrong.
-    r2 : float
-        On fresh noise-free rows of the same box.
-    """
-
-    structure: str = ""
-    structure_error: float = math.nan
-    on_front: bool = False
-    false_verdict: bool = False
-    r2: float = -math.inf
 
 
 @dataclass(frozen=True)
@@ -51,24 +24,13 @@ class _CurveTask:
     seed: int
     options: Mapping[str, Any]
 
-    def blank(self) -> CurveOutcome:
-        return CurveOutcome("curves", self.curve.name, self.errors, self.seed)
+    def blank(self) -> StructureOutcome:
+        return StructureOutcome("curves", self.curve.name, self.errors, self.seed)
 
-    def run(self) -> CurveOutcome:
+    def run(self) -> StructureOutcome:
         X, y, sigma = self.curve.train(self.seed, self.errors)
         fitted = measured.fit(X, y, self.options, seed=self.seed, sigma=sigma)
-        verdict, on_front = measured.judged(fitted, *self.curve.family(), self.curve.n_constants)
-        X_test, y_test = self.curve.test(self.seed)
-        outcome = replace(
-            self.blank(),
-            **measured.noted(fitted),
-            found=verdict.found,
-            structure=verdict.verdict,
-            structure_error=verdict.error,
-            on_front=on_front,
-            r2=measured.r2(fitted.model.predict(X_test), y_test),
-        )
-        return replace(outcome, false_verdict=outcome.claims and not outcome.found)
+        return measured.judged(self.blank(), fitted, self.curve, *self.curve.test(self.seed))
 
 
 def run(
@@ -78,7 +40,7 @@ def run(
     errors: Sequence[str] = ERRORS,
     runs: int = 1,
     **how: Any,
-) -> list[CurveOutcome]:
+) -> list[StructureOutcome]:
     """Fit every curve with every kind of error, with the seeds 0..runs-1.
 
     Parameters
@@ -104,12 +66,12 @@ def run(
     return measured.run(tasks, **how)
 
 
-def tables(outcomes: Sequence[CurveOutcome]) -> RenderableType:
+def tables(outcomes: Sequence[StructureOutcome]) -> RenderableType:
     """Return a table of the single curves, and one of the kinds of error."""
     return Group(_single(outcomes), _summary(outcomes))
 
 
-def _single(outcomes: Sequence[CurveOutcome]) -> Table:
+def _single(outcomes: Sequence[StructureOutcome]) -> Table:
     rows = [
         (
             each.problem if len(each.problem) <= NAME else each.problem[: NAME - 1] + "…",
@@ -127,7 +89,7 @@ def _single(outcomes: Sequence[CurveOutcome]) -> Table:
     return measured.table("Curves", titles, rows, measured.MARK)
 
 
-def _summary(outcomes: Sequence[CurveOutcome]) -> Table:
+def _summary(outcomes: Sequence[StructureOutcome]) -> Table:
     kinds = dict.fromkeys(each.errors for each in outcomes)
     rows = [(k, *_figures([each for each in outcomes if each.errors == k])) for k in kinds]
     titles = (
@@ -138,7 +100,7 @@ def _summary(outcomes: Sequence[CurveOutcome]) -> Table:
     return measured.table("By kind of error", titles, rows, caption)
 
 
-def _figures(group: Sequence[CurveOutcome]) -> list[str]:
+def _figures(group: Sequence[StructureOutcome]) -> list[str]:
     return [
         str(len(group)),
         str(sum(each.found for each in group)),

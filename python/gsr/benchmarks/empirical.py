@@ -6,10 +6,9 @@ The files are not part of this project. Each has the columns of its law and a co
 from __future__ import annotations
 
 import csv
-import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 from rich.table import Table
 
 from gsr.benchmarks import measured
-from gsr.benchmarks.measured import Outcome
+from gsr.benchmarks.measured import StructureOutcome
 from gsr.benchmarks.suites.curves import Curve, box
 from gsr.benchmarks.suites.sampling import Array
 from gsr.exceptions import GSRError
@@ -54,60 +53,24 @@ def truth(name: str, names: Sequence[str], X: Array) -> Curve:
 
 
 @dataclass(frozen=True)
-class EmpiricalOutcome(Outcome):
-    """What became of one historical law.
-
-    Parameters
-    ----------
-    structure : str
-        Verdict of `gsr.benchmarks.family.Judgement` about the chosen law.
-    structure_error : float
-        Its error of y, relative to the standard deviation of y, with the best constants for
-        noise-free rows.
-    on_front : bool
-        Some law of the front has the right structure.
-    false_verdict : bool
-        The estimator claims that nothing is left to find, and the structure is wrong.
-    r2 : float
-        On the training rows.
-    """
-
-    structure: str = ""
-    structure_error: float = math.nan
-    on_front: bool = False
-    false_verdict: bool = False
-    r2: float = -math.inf
-
-
-@dataclass(frozen=True)
 class _EmpiricalTask:
     path: Path
     seed: int
     options: Mapping[str, Any]
 
-    def blank(self) -> EmpiricalOutcome:
-        return EmpiricalOutcome("empirical", self.path.stem, seed=self.seed)
+    def blank(self) -> StructureOutcome:
+        return StructureOutcome("empirical", self.path.stem, seed=self.seed)
 
-    def run(self) -> EmpiricalOutcome:
+    def run(self) -> StructureOutcome:
         names, X, y = read(self.path)
         curve = truth(self.path.stem, names, X)
         fitted = measured.fit(X, y, self.options, seed=self.seed)
-        verdict, on_front = measured.judged(fitted, *curve.family(), curve.n_constants)
-        outcome = replace(
-            self.blank(),
-            **measured.noted(fitted),
-            found=verdict.found,
-            structure=verdict.verdict,
-            structure_error=verdict.error,
-            on_front=on_front,
-            r2=measured.r2(fitted.model.predict(X), y),
-        )
-        return replace(outcome, false_verdict=outcome.claims and not outcome.found)
+        return measured.judged(self.blank(), fitted, curve, X, y)
 
 
 def run(
     folder: str | os.PathLike[str], *, options: Mapping[str, Any], runs: int = 1, **how: Any
-) -> list[EmpiricalOutcome]:
+) -> list[StructureOutcome]:
     """Fit the files of a folder whose law is known, with the seeds 0..runs-1.
 
     Parameters
@@ -127,7 +90,7 @@ def run(
     return measured.run([_EmpiricalTask(p, s, options) for p in paths for s in range(runs)], **how)
 
 
-def tables(outcomes: Sequence[EmpiricalOutcome]) -> Table:
+def tables(outcomes: Sequence[StructureOutcome]) -> Table:
     """Return the laws with their verdicts."""
     found = sum(each.found for each in outcomes)
     front = sum(each.on_front for each in outcomes)

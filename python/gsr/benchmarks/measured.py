@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from rich import box
@@ -19,7 +19,8 @@ from rich.table import Table
 from rich.text import Text
 
 from gsr.benchmarks import runner
-from gsr.benchmarks.family import Judgement, judge
+from gsr.benchmarks.family import judge
+from gsr.benchmarks.suites.curves import Curve
 from gsr.benchmarks.suites.sampling import Array
 from gsr.exceptions import GSRError
 
@@ -102,6 +103,35 @@ class Outcome:
     def claims(self) -> bool:
         """Whether the estimator claims that nothing is left to find."""
         return self.level in CLAIMS
+
+
+@dataclass(frozen=True)
+class StructureOutcome(Outcome):
+    """What became of a fit to rows whose true law is known.
+
+    Parameters
+    ----------
+    structure : str
+        Verdict of `gsr.benchmarks.family.Judgement` about the chosen law.
+    structure_error : float
+        Its error of y, relative to the standard deviation of y, with the best constants for
+        noise-free rows.
+    on_front : bool
+        Some law of the front has the right structure.
+    false_verdict : bool
+        The estimator claims that nothing is left to find, and the structure is wrong.
+    r2 : float
+        Of the predictions, on the rows that the suite tells.
+    """
+
+    structure: str = ""
+    structure_error: float = math.nan
+    on_front: bool = False
+    false_verdict: bool = False
+    r2: float = -math.inf
+
+
+AnyOutcome = TypeVar("AnyOutcome", bound=StructureOutcome)
 
 
 def fit(
@@ -214,27 +244,39 @@ def _start(task: Task) -> None:
     warm_up(task.options)
 
 
-def judged(fitted: Fit, X: Array, y: Array, n_constants: int) -> tuple[Judgement, bool]:
-    """Judge the chosen law, and whether any law of the front passes.
+def judged(blank: AnyOutcome, fitted: Fit, curve: Curve, X: Array, y: Array) -> AnyOutcome:
+    """Return the outcome of a fit whose true law is known.
 
     Parameters
     ----------
+    blank : StructureOutcome
+        The outcome before anything is known.
     fitted : Fit
         The fit.
+    curve : Curve
+        The truth.
     X, y : array
-        Noise-free rows of the truth.
-    n_constants : int
-        Constants of the truth.
+        Rows for `r2`.
     """
+    rows, n_constants = curve.family(), curve.n_constants
     simple = sum(text is not None for text in fitted.chosen.rounded.texts)
-    chosen = judge(fitted.equation, X, y, n_constants, simple)
+    verdict = judge(fitted.equation, *rows, n_constants, simple)
     others = (
         entry
         for k, entry in enumerate(fitted.model.front_)
         if k != fitted.model.best_index_ and entry.n_constants <= n_constants + 1
     )
-    on_front = chosen.found or any(judge(e.equation, X, y, n_constants).found for e in others)
-    return chosen, on_front
+    on_front = verdict.found or any(judge(e.equation, *rows, n_constants).found for e in others)
+    outcome = replace(
+        blank,
+        **noted(fitted),
+        found=verdict.found,
+        structure=verdict.verdict,
+        structure_error=verdict.error,
+        on_front=on_front,
+        r2=r2(fitted.model.predict(X), y),
+    )
+    return replace(outcome, false_verdict=outcome.claims and not outcome.found)
 
 
 def r2(prediction: Any, truth: Array) -> float:

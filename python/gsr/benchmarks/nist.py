@@ -18,7 +18,7 @@ import numpy as np
 from rich.table import Table
 
 from gsr.benchmarks import measured
-from gsr.benchmarks.measured import Outcome
+from gsr.benchmarks.measured import StructureOutcome
 from gsr.benchmarks.suites.curves import Curve, box
 from gsr.benchmarks.suites.sampling import Array
 from gsr.exceptions import GSRError
@@ -120,8 +120,8 @@ def _table(lines: Sequence[str], path: str | os.PathLike[str]) -> tuple[tuple[st
 
 
 @dataclass(frozen=True)
-class NistOutcome(Outcome):
-    """What became of one set.
+class NistOutcome(StructureOutcome):
+    """What became of one set; the truth is the certified model.
 
     Parameters
     ----------
@@ -131,15 +131,9 @@ class NistOutcome(Outcome):
         Constants of the certified model.
     model : str
         The certified model.
-    structure : str
-        Verdict of `gsr.benchmarks.family.Judgement`: is the law the certified model?
-    on_front : bool
-        Some law of the front is.
     """
 
     ratio: float = math.inf
-    structure: str = ""
-    on_front: bool = False
     n_certified: int = 0
     model: str = ""
 
@@ -158,16 +152,9 @@ class _NistTask:
         fitted = measured.fit(data.X, data.y, self.options, seed=self.seed)
         total = float(np.sum((fitted.model.predict(data.X) - data.y) ** 2))
         total = total if math.isfinite(total) else math.inf
-        n_certified = len(data.constants)
-        verdict, on_front = measured.judged(fitted, *data.curve.family(), n_certified)
+        outcome = measured.judged(self.blank(), fitted, data.curve, data.X, data.y)
         outcome = replace(
-            self.blank(),
-            **measured.noted(fitted),
-            ratio=total / data.rss,
-            n_certified=n_certified,
-            model=data.model,
-            structure=verdict.verdict,
-            on_front=on_front,
+            outcome, ratio=total / data.rss, n_certified=len(data.constants), model=data.model
         )
         rounding = len(data.y) * (ROUNDING * float(np.std(data.y))) ** 2
         near = total <= max(RATIO * data.rss, rounding)
