@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -20,6 +21,12 @@ constexpr double kSameModel = 1e-7;       // difference of what is left, relativ
 constexpr double kPhaseDropped = 0.25;    // radians
 constexpr double kPowerRounded = 0.12;
 constexpr double kColumnOperations = 25;  // for each row of an evaluated column
+
+// Two candidate terms.
+struct PairPick {
+  std::size_t first = 0, second = 0;
+  double gain = 0.0;
+};
 
 bool by_left(const Pursuit::Model& a, const Pursuit::Model& b) { return a.left < b.left; }
 
@@ -72,14 +79,19 @@ std::vector<Pursuit::Model> Pursuit::search(const Buffer& target, const Buffer& 
   operations_ = 0.0;
   weigh_columns(row_weights);
   Refiner refiner(x_, table_, row_weights);
-  std::vector<Model> found, open(1);
+  std::vector<Model> found, paired, open(1);
   for (int depth = 0; depth < widths_.terms; ++depth) {
     std::vector<Model> next;
     for (const Model& model : open)
       for (Model& longer : extensions(refiner, model)) next.push_back(std::move(longer));
     found.insert(found.end(), next.begin(), next.end());
+    if (depth == 0 && widths_.terms > 1) {
+      paired = pairs(refiner);
+      found.insert(found.end(), paired.begin(), paired.end());
+    }
+    if (depth == 1) std::move(paired.begin(), paired.end(), std::back_inserter(next));
     open = beam(std::move(next), depth == 0 ? widths_.first : widths_.beam);
-    const double left = best_left(open);
+    const double left = std::min(best_left(open), best_left(paired));
     if (left < kExactly || left > (depth == 0 ? kLeftByOne : kLeftByTwo)) break;
   }
   operations_ += kColumnOperations * static_cast<double>(refiner.n_columns_evaluated()) *
@@ -160,28 +172,96 @@ Pursuit::Pick Pursuit::pick(std::size_t e) const {
   return {e, of_sine * a + of_cosine * b, phase};
 }
 
-// Many are refined a little, the best of them to the end.
+void Pursuit::add(Model& model, const Pick& pick) const {
+  const Dictionary::Entry& entry = dictionary_.entries()[pick.entry];
+  model.terms.push_back(entry.basis);
+  model.inner += entry.inner;
+  if (entry.phase >= 0)
+    model.terms.back().weights[static_cast<std::size_t>(entry.phase)] = pick.phase;
+}
+
 std::vector<Pursuit::Model> Pursuit::extensions(Refiner& refiner, const Model& model) {
   std::vector<Model> models;
   for (const Pick& pick : best_of_families(refiner, model)) {
-    const Dictionary::Entry& entry = dictionary_.entries()[pick.entry];
-    Model longer = model;
-    longer.terms.push_back(entry.basis);
-    longer.inner += entry.inner;
-    if (entry.phase >= 0)
-      longer.terms.back().weights[static_cast<std::size_t>(entry.phase)] = pick.phase;
-    longer.left = refiner.improve(target_->data(), longer.terms, kGlance);
-    if (std::isfinite(longer.left)) models.push_back(std::move(longer));
+    models.push_back(model);
+    add(models.back(), pick);
   }
+  refine_best(refiner, models, model.terms.empty() ? widths_.first : widths_.kept, model.inner);
+  return models;
+}
+
+// Many are refined a little, the best of each kind to the end. `inner`: constants inside that all
+// have in common.
+void Pursuit::refine_best(Refiner& refiner, std::vector<Model>& models, std::size_t kept,
+                          int inner) const {
+  for (Model& model : models) model.left = refiner.improve(target_->data(), model.terms, kGlance);
+  models.erase(std::remove_if(models.begin(), models.end(),
+                              [](const Model& m) { return !std::isfinite(m.left); }),
+               models.end());
   std::stable_sort(models.begin(), models.end(),
                    [&](const Model& a, const Model& b) { return score(a) < score(b); });
-  const std::size_t kept = model.terms.empty() ? widths_.first : widths_.kept;
-  keep_first_of_each(models, kept,
-                     [&](const Model& longer) { return kind_of(longer.inner - model.inner); });
-  for (Model& longer : models) longer.left = refiner.improve(target_->data(), longer.terms, kFull);
+  keep_first_of_each(models, kept, [&](const Model& m) { return kind_of(m.inner - inner); });
+  for (Model& model : models) model.left = refiner.improve(target_->data(), model.terms, kFull);
   models.erase(std::remove_if(models.begin(), models.end(),
                               [&](const Model& m) { return is_degenerate(refiner, m); }),
                models.end());
+}
+
+// Entries with at most one constant; an oscillation is two columns, and is found by itself.
+std::vector<std::size_t> Pursuit::paired_entries() const {
+  std::vector<std::size_t> out;
+  const std::vector<Dictionary::Entry>& entries = dictionary_.entries();
+  for (std::size_t e = 0; e < entries.size() && out.size() < kPairedColumns; ++e) {
+    const Index j = entries[e].column;
+    if (entries[e].inner <= 1 && entries[e].phase < 0 &&
+        norms_[static_cast<std::size_t>(j)] > 0.0 && left_(j) >= kLeastIndependent)
+      out.push_back(e);
+  }
+  return out;
+}
+
+// What two columns explain together follows from their correlations with the target and each
+// other. Of each pair of families the best is tried.
+std::vector<Pursuit::Model> Pursuit::pairs(Refiner& refiner) {
+  if (best_of_families(refiner, Model{}).empty()) return {};
+  const std::vector<Dictionary::Entry>& entries = dictionary_.entries();
+  const std::vector<std::size_t> chosen = paired_entries();
+  const auto m = static_cast<Index>(chosen.size());
+  Matrix columns(columns_.stride(), m), along(m, inside_.cols());
+  for (Index k = 0; k < m; ++k) {
+    const Index j = entries[chosen[static_cast<std::size_t>(k)]].column;
+    columns.col(k) = Eigen::Map<const Vector>(columns_[j], columns_.stride());
+    along.row(k) = inside_.row(j);
+  }
+  const Matrix gram = columns.transpose() * columns - along * along.transpose();
+  operations_ += static_cast<double>(m * m * columns_.stride());
+  std::map<std::pair<int, int>, PairPick> best;
+  for (Index a = 0; a < m; ++a)
+    for (Index b = 0; b < a; ++b) {
+      const std::size_t first = chosen[static_cast<std::size_t>(b)];
+      const std::size_t second = chosen[static_cast<std::size_t>(a)];
+      const double determinant = gram(a, a) * gram(b, b) - gram(a, b) * gram(a, b);
+      if (determinant < kLeastIndependent * gram(a, a) * gram(b, b)) continue;
+      const double ca = correlation_(entries[second].column);
+      const double cb = correlation_(entries[first].column);
+      const double gain = (ca * ca * gram(b, b) - 2.0 * ca * cb * gram(a, b) +
+                           cb * cb * gram(a, a)) / determinant;
+      PairPick& known = best[{entries[first].family, entries[second].family}];
+      if (gain > known.gain) known = {first, second, gain};
+    }
+  std::vector<PairPick> sorted;
+  for (const auto& [families, pick] : best) sorted.push_back(pick);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const PairPick& a, const PairPick& b) { return a.gain > b.gain; });
+  keep_first_of_each(sorted, widths_.tried, [&](const PairPick& pick) {
+    return entries[pick.first].inner + entries[pick.second].inner;
+  });
+  std::vector<Model> models;
+  for (const PairPick& pick : sorted) {
+    models.emplace_back();
+    for (const std::size_t e : {pick.first, pick.second}) add(models.back(), {e, 0.0, 0.0});
+  }
+  refine_best(refiner, models, widths_.kept, 0);
   return models;
 }
 

@@ -42,6 +42,7 @@ inline constexpr double kLeftByOne = 0.8, kLeftByTwo = 0.5;
 inline constexpr int kGlance = 8, kFull = 40;  // steps of refinement
 inline constexpr int kMostInner = 6;               // constants inside one model
 inline constexpr std::size_t kProposedEach = 8;    // models of each number of constants
+inline constexpr std::size_t kPairedColumns = 300;  // of which all pairs are looked at
 // A term this many times larger than the spread of the target is cancelled by others: its constant
 // has run away, and a simpler term says the same.
 inline constexpr double kCancelled = 100.0;

@@ -51,6 +51,11 @@ class Pursuit {
   std::vector<Pick> best_of_families(Refiner& refiner, const Model& model);
   Pick pick(std::size_t entry) const;
   std::vector<Model> extensions(Refiner& refiner, const Model& model);
+  // Two terms at once; each of them may explain nothing by itself.
+  std::vector<Model> pairs(Refiner& refiner);
+  std::vector<std::size_t> paired_entries() const;
+  void add(Model& model, const Pick& pick) const;
+  void refine_best(Refiner& refiner, std::vector<Model>& models, std::size_t kept, int inner) const;
   bool is_degenerate(Refiner& refiner, const Model& model) const;
   double score(const Model& model) const;
   std::vector<Model> beam(std::vector<Model> models, std::size_t width) const;

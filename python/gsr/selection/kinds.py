@@ -29,6 +29,7 @@ MOST_KINDS = 8
 MOST_CANDIDATES = 40
 #: A law that takes so many bits more is no rival.
 FAR_BEHIND = 12.0
+MOST_ODDS = 100.0
 #: Laws whose predictions differ by less than this part of the error are the same to the data.
 SAME = 0.02
 ROUNDING = 1e-9
@@ -221,7 +222,8 @@ def support(chosen: FrontEntry, entries: Iterable[FrontEntry]) -> float:
         return 1.0
     rivals = (e for e in shortest_first(entries) if e is not chosen and _rivals(e, chosen))
     kinds = of_different_kinds([chosen, *rivals], MOST_KINDS)[1:]
-    odds = [math.pow(2.0, -bits_above(each, chosen)) for each in kinds]
+    # A law that another beats by a thousand bits has no odds that a number could hold.
+    odds = [math.pow(2.0, min(-bits_above(each, chosen), MOST_ODDS)) for each in kinds]
     return 1.0 / (1.0 + sum(odds))
 
 
