@@ -256,11 +256,15 @@ bool TargetScale::is_one_sided(const Chain& chain) const {
   });
 }
 
+// A periodic function turns at every half period from its mirror on.
 bool TargetScale::uses_both_branches(const Chain& chain) const {
   return std::any_of(chain.begin(), chain.end(), [](const Link& link) {
+    if (std::isnan(link.t->mirror)) return false;
     const auto [low, high] = std::minmax_element(link.argument.begin(), link.argument.end());
-    return !std::isnan(link.t->mirror) && *low < 0.5 * link.t->mirror &&
-           0.5 * link.t->mirror < *high;
+    const double half = 0.5 * link.t->period;
+    double centre = 0.5 * link.t->mirror;
+    if (half > 0.0) centre += half * std::ceil((*low - centre) / half);
+    return *low < centre && centre < *high;
   });
 }
 

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from typing import Any, Literal
 
 from threadpoolctl import threadpool_limits
@@ -20,6 +21,7 @@ from gsr.prediction.explicit import exponent
 from gsr.selection.bounds import excursion
 from gsr.selection.criteria import (
     BITS_OF_POLE,
+    EQUAL_BITS,
     Criterion,
     description_length,
     ranking,
@@ -56,6 +58,8 @@ MOST_CONSTANTS = 0.5
 MOST_EXCURSION = 10.0
 #: Laws whose constants are refined under another loss than squares, which takes longer.
 MOST_WITH_LOSS = 60
+#: Laws of a rough ranking whose description lengths are compared.
+FEW = 4
 #: Errors that differ by less are the same.
 AS_GOOD = 1e-6
 #: An error below this part of the spread of y may be rounding; the core's bits of an exact law.
@@ -175,6 +179,11 @@ class FrontEntry:
     def lives_on_few_rows(self) -> bool:
         """Whether a term of the law matters in one or two rows only."""
         return self.data is not None and not self.exact and lives_on_few_rows(*self._fitted())
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether no term lives on few rows, and the law says which y is meant."""
+        return not self.lives_on_few_rows and not self.leaves_branch_open
 
     @property
     def leaves_branch_open(self) -> bool:
@@ -466,22 +475,29 @@ def best(
         return min(exact, key=lambda i: (entries[i].bits, entries[i].transformed))
     with threadpool_limits(1):
         ranked = ranking(entries, n_rows, criterion, until)
-        return ranked[0] if poles == "allow" else _safest(entries, ranked, poles)
+        if poles == "allow":
+            return ranked[0]
+        return _safest(entries, ranked, poles, criterion == "mdl")
 
 
-def _safest(entries: Sequence[FrontEntry], ranked: Sequence[int], policy: str) -> int:
+def _safest(
+    entries: Sequence[FrontEntry], ranked: Sequence[int], policy: str, by_length: bool
+) -> int:
     """Return the best law that is tame, or a wild one that describes the data much better.
 
-    A term that lives on one or two rows is fitted to their noise: such a law is chosen only if
-    there is no other.
+    A term that lives on one or two rows is fitted to their noise, and the error of a law with
+    several solutions for y is that of the nearest one, which new rows do not tell: such laws are
+    chosen only if there is no other.
     """
     if policy not in ("avoid", "forbid"):
         raise GSRError(f"poles must be 'avoid', 'forbid' or 'allow', got {policy!r}")
-    lasting = (
-        i for i in ranked if entries[i].length < math.inf and not entries[i].lives_on_few_rows
-    )
+    lasting = (i for i in ranked if entries[i].length < math.inf and entries[i].is_sound)
     first = next(lasting, ranked[0])
-    chosen = next((i for i in (first, *lasting) if entries[i].is_tame), first)
+    tame = list(islice((i for i in (first, *lasting) if entries[i].is_tame), FEW)) or [first]
+    # The ranking may be rough for lack of time.
+    shortest = min(tame, key=lambda i: entries[i].length)
+    is_shorter = entries[shortest].length < entries[tame[0]].length - EQUAL_BITS
+    chosen = shortest if is_shorter and by_length else tame[0]
     if policy == "forbid" or chosen == first:
         return chosen
     return first if entries[first].length + BITS_OF_POLE < entries[chosen].length else chosen

@@ -32,7 +32,7 @@ EQUAL_BITS = 0.5
 #: So many laws, the best by a rough count, are looked at closely.
 CLOSELY = 150
 #: The same, however little time is left.
-LEAST_CLOSELY = 10
+LEAST_CLOSELY = 20
 #: Nodes that a transformed y counts beyond its own among equally good laws.
 NODES_OF_TARGET = 4
 #: Hundreds of frequencies are tried, and among them is one that follows any noise.
@@ -99,15 +99,19 @@ def _lengths(entries: Sequence[FrontEntry], n_rows: int, until: float | None = N
         return [entry.length for entry in entries]
     rough = [_rough_length(entry, n_rows) for entry in entries]
     order = sorted(range(len(entries)), key=lambda i: rough[i])
-    constant = [i for i in order[LEAST_CLOSELY:] if not entries[i].uses_features]
-    # At least so many bits each: those of constants are not counted yet.
-    lengths = {
-        i: data_bits(entries[i], entries[i].law, 0, n_rows) + entries[i].structure
-        for i in [*in_time(order[:CLOSELY], until, LEAST_CLOSELY), *constant]
+    constant = [i for i in order[CLOSELY:] if not entries[i].uses_features]
+    # At least so many bits each: those of constants, and of outliers, are not counted yet.
+    bounds = {
+        i: _normal_bits(entries[i], entries[i].rmse, 0, n_rows) + entries[i].structure
+        for i in order[:CLOSELY] + constant
     }
+    digits = 2.0 * rough_digits(n_rows)  # more than a constant takes as a rule
+    lengths = {i: bounds[i] + digits * entries[i].n_constants for i in bounds}
     least = math.inf
-    for i in sorted(lengths, key=lambda i: lengths[i]):
-        if lengths[i] > least + BITS_OF_POLE + EQUAL_BITS:
+    heavy = constant + [i for i in order[:CLOSELY] if not entries[i].uses_features]
+    first = heavy + [i for i in sorted(bounds, key=lambda i: bounds[i]) if i not in heavy]
+    for i in in_time(first, until, LEAST_CLOSELY):
+        if bounds[i] > least + BITS_OF_POLE + EQUAL_BITS and i not in heavy:
             break
         lengths[i] = entries[i].length
         least = min(least, lengths[i])

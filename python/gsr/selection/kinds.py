@@ -230,7 +230,7 @@ def support(chosen: FrontEntry, entries: Iterable[FrontEntry]) -> float:
 def _rivals(entry: FrontEntry, chosen: FrontEntry) -> bool:
     if not has_length(entry) or not bits_above(entry, chosen) < FAR_BEHIND:
         return False
-    return _has_equation(entry) and entry.is_tame and not entry.lives_on_few_rows
+    return _has_equation(entry) and entry.is_sound and entry.is_tame
 
 
 def _rows(entry: FrontEntry) -> Array:
