@@ -452,13 +452,13 @@ def test_max_generations_ends_the_search():
 
 def test_callback_sees_the_progress():
     seen = []
-    model = regressor(max_time=0.4, callback=seen.append).fit(*noise())
+    model = regressor(max_time=1.5, callback=seen.append).fit(*noise())
     assert len(seen) >= 2
     generations = [p.generation for p in seen]
     assert generations == sorted(generations)
     assert generations[-1] + 1 == model.n_generations_
     assert seen[-1].evaluations == model.n_evaluations_
-    assert [p.max_time for p in seen] == [0.4] * len(seen)
+    assert [p.max_time for p in seen] == [1.5] * len(seen)
     errors = [p.rmse for p in seen]
     assert errors == sorted(errors, reverse=True)
     assert np.isfinite(errors[-1])

@@ -173,3 +173,14 @@ def test_a_fitted_formula_can_be_pickled():
     again = pickle.loads(pickle.dumps(law))
     assert again.constants == law.constants
     np.testing.assert_array_equal(again.predict_interval(X), law.predict_interval(X))
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "absolute", "quantile"])
+def test_the_law_has_the_constants_that_it_tells(loss):
+    rng = np.random.default_rng(0)
+    x = np.geomspace(0.5, 70.0, 14)
+    y = 40.0 * x / (22.0 + x) + 0.4 * rng.standard_normal(14)
+    y[4] += 6.0
+    found = fit_formula("y = a*x/(b + x)", x[:, None], y, ["x"], loss=loss)
+    a, b = (found.constants[name].value for name in "ab")
+    np.testing.assert_allclose(found.predict(x[:, None]), a * x / (b + x), rtol=1e-6)

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -222,12 +223,18 @@ def test_an_interrupted_run_keeps_its_result(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run_search = search.run
-    timer = threading.Timer(0.2, os.kill, (os.getpid(), number))
+    senders: list[threading.Thread] = []
 
-    def interrupted(*arguments: Any) -> Any:
-        if timer.ident is None:  # a search runs in pieces: the signal comes once
-            timer.start()
-        return run_search(*arguments)
+    def interrupted(evolution: Any, *arguments: Any) -> Any:
+        def send() -> None:
+            while evolution.evaluations == 0:
+                time.sleep(0.05)
+            os.kill(os.getpid(), number)
+
+        if not senders:  # a search runs in pieces: the signal comes once
+            senders.append(threading.Thread(target=send))
+            senders[0].start()
+        return run_search(evolution, *arguments)
 
     monkeypatch.setattr(search, "run", interrupted)
     path, run = tmp_path / "noise.csv", tmp_path / "run"

@@ -156,10 +156,16 @@ def _presented(
     if orthogonal is not chosen and problem.admits(orthogonal.law):
         entries = [orthogonal if entry is chosen else entry for entry in entries]
         chosen = orthogonal
+    simplest = selection.with_least_complexity(chosen, entries)
+    entries = [simplest if entry is chosen else entry for entry in entries]
+    chosen = simplest
     front = selection.without_failures(selection.pareto(entries, chosen)[0])
     front = [entry for entry in front if entry is chosen or not entry.leaves_branch_open]
     front = selection.without_copies(front, chosen, problem.data.X)
     best_index = front.index(chosen)
     shown = (front, [] if chosen.exact else beside_front(entries, chosen, front, until))
-    front, others = ([selection.with_squared_error(each) for each in part] for part in shown)
+    front, others = (
+        [selection.with_squared_error(selection.marked(each, chosen)) for each in part]
+        for part in shown
+    )
     return Conclusion(front, best_index, others)

@@ -346,11 +346,11 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
             return self._fit_each(X, y, sample_weight, sigma, x_sigma)
         problem, held = self._pose(everything)
         history: list[search.Progress] = []
-        with reporter(self.verbose, self.callback) as report:
+        with reporter(self.verbose, self.callback) as report, np.errstate(all="ignore"):
             session = self._session(problem, search.recorded(report, history))
             status = session.run()
         seconds = time.perf_counter() - session.started
-        with search.uninterrupted(_warn_interrupted):
+        with search.uninterrupted(_warn_interrupted), np.errstate(all="ignore"):
             self._take(
                 session.evolution, status, seconds, history, session.problem, held,
                 laws=session.laws(), until=session.deadline, work_before=session.work_before,
@@ -481,6 +481,10 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
             raise GSRError("give either sample_weight or sigma, not both")
         if weights is not None and self.errors in ("relative", "poisson"):
             raise GSRError(f"errors={self.errors!r} weights the rows: leave out sample_weight")
+        if deviations is not None and self.errors != "auto":
+            raise GSRError(f"sigma says how y scatters: leave out errors={self.errors!r}")
+        if self.errors == "poisson" and (target < 0.0).any():
+            raise GSRError("errors='poisson' is for counts, but some values of y are negative")
         if target.ndim == 2:
             return Rows(table, target)
         self._name_variables(table.shape[1], y)

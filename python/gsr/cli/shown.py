@@ -117,13 +117,19 @@ def summary(model: GSRRegressor, rows: int | None = None, seed: int | None = Non
         "chosen": model.why_,
         "leaves": LEVELS.get(model.level_, model.level_) + _support(model),
         "noise": model.noise_,
-        "RMSE": _number(entry.rmse) + (f" on {rows:,} rows" if rows is not None else ""),
+        "RMSE": _number(entry.rmse)
+        + (f" on {rows:,} rows" if rows is not None else "")
+        + (", weighted as the noise demands" if _is_weighted(entry) else ""),
         "search": f"{model.n_evaluations_:,} candidates in {model.fit_time_:.2f} s, "
         f"{_ending(model)}",
     }
     if seed is not None:
         parts["seed"] = str(seed)
     return "\n".join(f"{name:<8}{text}" for name, text in parts.items())
+
+
+def _is_weighted(entry: Any) -> bool:
+    return entry.data is not None and entry.data.weights is not None
 
 
 def _support(model: GSRRegressor) -> str:

@@ -20,7 +20,6 @@ from gsr.selection.noise import Noise, of_kind
 from gsr.selection.noise_choice import choose_noise, noise_of_weights
 from gsr.selection.orthogonal import fit_orthogonal
 from gsr.selection.prediction_intervals import deviations
-from gsr.selection.refine import with_loss
 from gsr.selection.target_scale import TargetScale, rmse
 from gsr.selection.uncertainty import Uncertainty, of_constants
 from gsr.transformation import Array
@@ -254,8 +253,8 @@ def fit_constants(named: NamedConstants, encoded: Encode, data: Training, errors
         assert solved is not None, "the formula was fitted with these constants"
         packed = named.pack(found.theta, solved.coefficients)
         packed, law = named.refine(packed, encoded, data)
-        first = with_loss(found.law, data)
-        law = law if law.rmse < (1.0 + EQUAL) * first.rmse else first
+        if data.loss.is_squared and not law.rmse < (1.0 + EQUAL) * found.law.rmse:
+            law = found.law
         if found.law.exact:
             return Fit(found.law, packed, data)
         noise = _noise(law, data, errors)

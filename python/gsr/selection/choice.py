@@ -25,6 +25,7 @@ from gsr.selection.criteria import (
     Criterion,
     description_length,
     ranking,
+    rough_digits,
     rough_length,
     structure_bits,
 )
@@ -59,7 +60,12 @@ MOST_EXCURSION = 10.0
 #: Laws whose constants are refined under another loss than squares, which takes longer.
 MOST_WITH_LOSS = 60
 #: Laws of a rough ranking whose description lengths are compared.
-FEW = 4
+FEW = 6
+#: A law that is beaten in complexity and error is given up for one that takes so many bits more.
+BITS_OF_DOMINATION = 3.0
+#: Bits that a better law must save the residuals, beyond its constants, so that those of another
+#: are not noise.
+OUTDONE_BITS = 12.0
 #: Errors that differ by less are the same.
 AS_GOOD = 1e-6
 #: An error below this part of the spread of y may be rounding; the core's bits of an exact law.
@@ -97,6 +103,9 @@ class FrontEntry:
         Error on rows that were held out of the search, on the scale of y.
     accepts : callable, optional
         Whether an equation has the shape that was asked for; rounding must keep it.
+    outdone : bool
+        Whether another law describes the rows so much better that what this one leaves cannot be
+        noise alone, whatever the tests of a few residuals say.
     """
 
     complexity: int
@@ -109,6 +118,7 @@ class FrontEntry:
     data: Training | None = field(default=None, repr=False)
     held_out: float | None = None
     accepts: Callable[[Equation], bool] | None = field(default=None, repr=False)
+    outdone: bool = False
 
     @cached_property
     def equation(self) -> Equation:
@@ -125,6 +135,8 @@ class FrontEntry:
         """
         if self.data is None:
             return "rounding" if self.exact else "unknown"
+        if self.outdone:
+            return "above"
         with threadpool_limits(1):
             return residual_level(self.law, self.data)
 
@@ -498,9 +510,24 @@ def _safest(
     shortest = min(tame, key=lambda i: entries[i].length)
     is_shorter = entries[shortest].length < entries[tame[0]].length - EQUAL_BITS
     chosen = shortest if is_shorter and by_length else tame[0]
+    if by_length:
+        chosen = _undominated(entries, tame, chosen)
     if policy == "forbid" or chosen == first:
         return chosen
     return first if entries[first].length + BITS_OF_POLE < entries[chosen].length else chosen
+
+
+def _undominated(entries: Sequence[FrontEntry], among: Sequence[int], chosen: int) -> int:
+    """Return the chosen law, or one about as short that is simpler and has a smaller error."""
+    here = entries[chosen]
+    better = (
+        i
+        for i in among
+        if entries[i].complexity < here.complexity
+        and _error(entries[i]) < _error(here) * (1.0 - AS_GOOD)
+        and entries[i].length <= here.length + BITS_OF_DOMINATION
+    )
+    return min(better, key=lambda i: entries[i].length, default=chosen)
 
 
 def pareto(entries: Sequence[FrontEntry], chosen: FrontEntry) -> tuple[list[FrontEntry], int]:
@@ -521,6 +548,32 @@ def pareto(entries: Sequence[FrontEntry], chosen: FrontEntry) -> tuple[list[Fron
 def _dominates(one: FrontEntry, other: FrontEntry) -> bool:
     """Tell whether a law is no more complex than another, and has no larger error."""
     return one.complexity <= other.complexity and _error(one) <= _error(other)
+
+
+def marked(entry: FrontEntry, chosen: FrontEntry) -> FrontEntry:
+    """Return an entry that knows whether the chosen law outdoes it."""
+    if entry is chosen or entry.exact or entry.data is None or not entry.rmse > chosen.rmse:
+        return entry
+    n_rows = len(entry.data.y)
+    price = rough_digits(n_rows) * max(chosen.n_constants - entry.n_constants, 0)
+    saved = n_rows * math.log2(entry.rmse / max(chosen.rmse, 1e-300))
+    return replace(entry, outdone=saved > OUTDONE_BITS + price)
+
+
+def with_least_complexity(chosen: FrontEntry, entries: Sequence[FrontEntry]) -> FrontEntry:
+    """Return an entry with the complexity of the simplest law that is the same in other words."""
+    if chosen.data is None:
+        return chosen
+    near = (
+        entry
+        for entry in sorted(entries, key=lambda each: each.complexity)
+        if entry.complexity < chosen.complexity
+        and abs(_error(entry) - _error(chosen)) <= AS_GOOD * _error(chosen)
+    )
+    for entry in near:
+        if duplicates([entry.equation, chosen.equation], chosen.data.X):
+            return replace(chosen, complexity=entry.complexity)
+    return chosen
 
 
 def without_copies(entries: Sequence[FrontEntry], chosen: FrontEntry, X: Array) -> list[FrontEntry]:

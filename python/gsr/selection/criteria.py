@@ -171,7 +171,8 @@ def _information(entry: FrontEntry, n_rows: int, criterion: str) -> float:
     left = n_rows - k - 1
     if left <= 0:
         return math.inf
-    data = 2.0 * n_rows * math.log(max(entry.rmse, 1e-300))
+    # -2 ln of the likelihood, up to what all laws have in common
+    data = 2.0 * math.log(2.0) * _normal_bits(entry, entry.rmse, 0, n_rows)
     if criterion == "bic":
         return data + k * math.log(n_rows)
     return data + 2.0 * k * n_rows / left

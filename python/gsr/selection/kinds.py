@@ -66,6 +66,10 @@ class Kind(NamedTuple):
             return self.terms == other.terms
         return all(any(_frees(term, wider) for wider in other.terms) for term in self.terms)
 
+    def fixes(self, other: Kind) -> bool:
+        """Tell whether this kind is another one with numbers for some of its constants."""
+        return len(self.terms) == len(other.terms) and self.covers(other)
+
 
 def _frees(term: str, wider: str) -> bool:
     """Tell whether a shape is another one, or that with fitted constants for its numbers."""
@@ -190,7 +194,7 @@ def of_different_kinds(entries: Iterable[FrontEntry], count: int) -> list[FrontE
         if len(found) == count:
             break
         own, values = spellings(entry.equation), _predicted(entry)
-        if any(each.covers(kind) for each in kinds for kind in own):
+        if any(each.covers(kind) or kind.fixes(each) for each in kinds for kind in own):
             continue
         kinds |= own  # of a copy too: its spelling with a term added is no other kind
         if any(map(_same, predictions, [values] * len(found), found)):
