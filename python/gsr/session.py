@@ -69,7 +69,15 @@ class Session:
         self._best: tuple[Any, float, int] | None = None  # terms, work when they came up, times
 
     def run(self) -> str:
-        """Search until a law is accepted, the search has settled, or a limit is reached."""
+        """Search until a law is accepted, the search has settled, a limit is reached, or Ctrl-C."""
+        try:
+            return self._run()
+        except KeyboardInterrupt:
+            if self.evolution.evaluations + self.work_before[1] == 0:
+                raise
+            return search.interrupted()
+
+    def _run(self) -> str:
         growth = GROWTH_MANY_ROWS if len(self.problem.data.y) > MANY_ROWS else GROWTH
         checkpoint = FIRST_CHECKPOINT
         while True:
@@ -83,11 +91,7 @@ class Session:
                 )
             if status != search.CHECKPOINT:
                 return status
-            try:
-                settled = self._look(checkpoint)
-            except KeyboardInterrupt:
-                return search.interrupted()
-            if settled:
+            if self._look(checkpoint):
                 return "settled"
             checkpoint *= growth**2 if self._checkpoints_are_slow else growth
 
