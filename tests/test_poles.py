@@ -157,3 +157,10 @@ def test_arithmetic_holds_all_values(ends, s, t):
         results.append((iv.reciprocal(b), 1 / q))
     for image, value in results:
         assert image.low[0] <= value <= image.high[0]
+
+
+def test_a_point_where_only_a_part_is_undefined_is_no_pole():
+    """The curve of Hill in a table with a dose of 0: 1/(1 + 4/x^2) is 0 there."""
+    hill = [[-1, 3, 30_000, 30_002, 1.0, 4.0], [-3, 0, 1]]
+    assert check([hill], [(0.0, 5.0)]).verdict == "unknown"
+    assert check([INVERSE], [(0.0, 5.0)]).verdict == "unsafe"

@@ -19,7 +19,7 @@ from gsr.equation import Equation
 from gsr.library import Library
 from gsr.selection.fitted import LawLike
 from gsr.selection.guards import GuardedLaw
-from gsr.selection.poles import Search
+from gsr.selection.poles import Poles, Search, is_removable
 from gsr.transformation import Array
 
 #: Part of each feature's range by which the box is enlarged on both sides.
@@ -191,7 +191,8 @@ def excursion(
         return 0.0
     region = Region(X, used, margin)
     points = region.points()
-    if not read.unknown and _has_pole(read, region, points):
+    pole = None if read.unknown else _pole(read, region, points)
+    if pole is not None and not is_removable(pole, law, library, target_library, X):
         return math.inf
     equation = law if isinstance(law, Equation) else _equation(law, library, target_library, X, y)
     predicted = _predicted(equation, points)
@@ -209,14 +210,14 @@ def _equation(
     return Equation.from_data(library, target_library, law.psi, law.beta, law.phi, law.alpha, X, y)
 
 
-def _has_pole(law: GuardedLaw, region: Region, points: Array) -> bool:
-    """Look for poles in the training box, and between the points."""
+def _pole(law: GuardedLaw, region: Region, points: Array) -> Poles | None:
+    """Look for a pole in the training box, and between the points."""
     search = Search(law, region.X)
     found = search.run(BUDGET)
-    if found.verdict == "unsafe" and found.where is not None:
-        return bool(region.likely(found.where[None])[0])
-    inside = points[region.inside(points)]
-    return search.look_at(inside[:, region.used]) is not None
+    if found.verdict != "unsafe" or found.where is None:
+        inside = points[region.inside(points)]
+        return search.look_at(inside[:, region.used])
+    return found if region.likely(found.where[None])[0] else None
 
 
 def _predicted(equation: Equation, points: Array) -> Array:

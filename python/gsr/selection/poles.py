@@ -12,12 +12,18 @@ from typing import Literal
 
 import numpy as np
 
+from gsr.encoding import evaluate
 from gsr.library import Library
+from gsr.prediction.explicit import exponent
 from gsr.selection.fitted import LawLike
-from gsr.selection.guards import Guard, GuardedLaw
+from gsr.selection.guards import DIVISION, LOGARITHM, Guard, GuardedLaw
 from gsr.selection.intervals import Mask
 from gsr.transformation import Array
 
+#: Steps from a point, in parts of the ranges, and how much of the range of f the law may change
+#: over them where it is continuous.
+NEAR = (1e-9, 1e-6, 1e-4)
+CONTINUOUS = 0.05
 Verdict = Literal["safe", "unsafe", "unknown"]
 
 #: Boxes looked at before the question is left open.
@@ -193,4 +199,43 @@ def poles(
         return Poles("unknown", f"{read.unknown[0]} is a transformation of the user's own")
     if not read.variables:
         return Poles("safe")
-    return Search(read, X).run(budget)
+    found = Search(read, X).run(budget)
+    if is_removable(found, law, library, target_library, X):
+        return Poles("unknown", "a part of the law is undefined at a point where the law is not")
+    return found
+
+
+def is_removable(
+    pole: Poles, law: LawLike, library: Library, target_library: Library, X: Array
+) -> bool:
+    """Tell whether y = f(x) is finite and continuous where a part of f is not.
+
+    1/(1 + k/x^n), the curve of Hill, is 0 at x = 0.
+
+    Parameters
+    ----------
+    pole : Poles
+        Where and how a guard is broken.
+    law : LawLike
+        The law.
+    library, target_library : Library
+        Its mapping tables.
+    X : array of shape (N, d)
+        Training features.
+    """
+    where = pole.where
+    plain = len(law.psi) == 1 and exponent(law.psi[0], target_library) == 1
+    if where is None or not plain or pole.reason not in (DIVISION, LOGARITHM):
+        return False
+    low, high = X.min(axis=0), X.max(axis=0)
+    steps = np.concatenate([sign * step * np.eye(len(low)) for step in NEAR for sign in (1, -1)])
+    around = np.clip(where + steps * (high - low), low, high)
+    with np.errstate(all="ignore"):
+        at, near, rows = (
+            evaluate(law.phi, library, points) @ np.asarray(law.alpha)
+            for points in (where[None], around, X[:SAMPLES])
+        )
+        spread = float(np.ptp(rows[np.isfinite(rows)])) if np.isfinite(rows).any() else 0.0
+    if not (np.isfinite(at).all() and np.isfinite(near).all()):
+        return False
+    return bool(np.abs(near - at).max() <= CONTINUOUS * spread)
