@@ -111,7 +111,7 @@ def _with_noise_judged(problem: Problem, laws: Sequence[LawLike], until: float |
     """Return the problem with the noise that the laws speak for, if that is left open."""
     if problem.errors != "auto":
         return problem
-    best = choose_noise(promising(laws, problem.data), problem.data, until)
+    best = choose_noise(promising(laws, problem.data, until), problem.data, until)
     return problem.weighted(best) if best is not None and problem.differs(best.data) else problem
 
 

@@ -181,8 +181,8 @@ class Session:
         laws = self.evolution.front()
         if any(law.exact for law in laws):
             return False
-        known = promising(self.laws(), self.problem.data)
-        freed = promising(self.problem.freed(known, until), self.problem.data)
+        known = promising(self.laws(), self.problem.data, until)
+        freed = promising(self.problem.freed(known, until), self.problem.data, until)
         for law in freed:
             start_from(self._first, law.psi, law.phi)
         best = self._judge_noise([*known, *freed], until)

@@ -189,7 +189,7 @@ class Laws:
             "best_index": model.best_index_,
             "why": model.why_,
             "noise": model.noise_,
-            "front": [_entry(entry) for entry in model.front_],
+            "front": [_entry(row) for row in self.table],
             "top": [_row(row) for row in self.table.top()],
             "generations": model.n_generations_,
             "evaluations": model.n_evaluations_,
@@ -205,13 +205,13 @@ def _together(each: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"status": each[-1]["status"], "targets": list(each), **sums}
 
 
-def _entry(entry: Any) -> dict[str, Any]:
+def _entry(row: EquationRow) -> dict[str, Any]:
     return {
-        "complexity": entry.complexity,
-        "rmse": entry.rmse,
-        "held_out": entry.held_out,
-        "exact": entry.exact,
-        "equation": str(entry.equation),
+        "complexity": row.complexity,
+        "rmse": row.rmse,
+        "held_out": row.held_out if math.isfinite(row.held_out) else None,
+        "exact": row.entry.exact,
+        "equation": str(row.entry.equation),
     }
 
 

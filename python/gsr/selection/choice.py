@@ -8,11 +8,12 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Literal
 
 from threadpoolctl import threadpool_limits
 
+from gsr.deadline import in_time
 from gsr.encoding.rows import is_constant
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
@@ -61,6 +62,8 @@ MOST_EXCURSION = 10.0
 MOST_WITH_LOSS = 60
 #: Laws of a rough ranking whose description lengths are compared.
 FEW = 6
+#: Laws that are looked at for poles however little time is left.
+LEAST_LOOKED_AT = 30
 #: A law that is beaten in complexity and error is given up for one that takes so many bits more.
 BITS_OF_DOMINATION = 3.0
 #: Bits that a better law must save the residuals, beyond its constants, so that those of another
@@ -489,11 +492,15 @@ def best(
         ranked = ranking(entries, n_rows, criterion, until)
         if poles == "allow":
             return ranked[0]
-        return _safest(entries, ranked, poles, criterion == "mdl")
+        return _safest(entries, ranked, poles, criterion == "mdl", until)
 
 
 def _safest(
-    entries: Sequence[FrontEntry], ranked: Sequence[int], policy: str, by_length: bool
+    entries: Sequence[FrontEntry],
+    ranked: Sequence[int],
+    policy: str,
+    by_length: bool,
+    until: float | None,
 ) -> int:
     """Return the best law that is tame, or a wild one that describes the data much better.
 
@@ -505,7 +512,8 @@ def _safest(
         raise GSRError(f"poles must be 'avoid', 'forbid' or 'allow', got {policy!r}")
     lasting = (i for i in ranked if entries[i].length < math.inf and entries[i].is_sound)
     first = next(lasting, ranked[0])
-    tame = list(islice((i for i in (first, *lasting) if entries[i].is_tame), FEW)) or [first]
+    candidates = in_time(chain([first], lasting), until, LEAST_LOOKED_AT)
+    tame = list(islice((i for i in candidates if entries[i].is_tame), FEW)) or [first]
     # The ranking may be rough for lack of time.
     shortest = min(tame, key=lambda i: entries[i].length)
     is_shorter = entries[shortest].length < entries[tame[0]].length - EQUAL_BITS

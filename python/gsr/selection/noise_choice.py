@@ -55,10 +55,15 @@ class Explained:
         return TargetScale(self.law, self.data).solve(self.data.X, self.data.y)
 
 
-def promising(laws: Sequence[LawLike], data: Training) -> list[LawLike]:
-    """Return the laws of about the shortest description."""
+def promising(laws: Sequence[LawLike], data: Training, until: float | None = None) -> list[LawLike]:
+    """Return the laws of about the shortest description.
+
+    When the time is up (`until`, on the clock of `time.perf_counter`), a rougher count will do.
+    """
     near = sorted(laws, key=lambda law: rough_length(law, data))[:MOST_PRICED]
-    return sorted(near, key=lambda law: priced_length(law, data))[:MOST_LAWS]
+    lengths = [priced_length(law, data) for law in in_time(near, until, LEAST_LAWS)]
+    order = sorted(range(len(lengths)), key=lambda k: lengths[k])
+    return [*(near[k] for k in order), *near[len(lengths) :]][:MOST_LAWS]
 
 
 def choose_noise(

@@ -88,8 +88,11 @@ def why(
     kinds = of_different_kinds([chosen, *shortest_first(rivals)], COMPARED)[1:]
     nearest = [each for each in kinds if each is not passed][:1]
     parts = [_by_criterion(criterion, value)]
-    if criterion == "mdl" and not any(bits_above(chosen, each) > EQUAL_BITS for each in nearest):
+    longer = max([bits_above(chosen, each) for each in nearest], default=0.0)
+    if criterion == "mdl" and longer <= 0.0:
         parts = [SHORTEST if passed is None else f"{SHORTEST} without a pole"]
+    elif criterion == "mdl" and longer <= EQUAL_BITS:
+        parts = [f"as short a description as any, {longer:.1f} bits above the shortest"]
     if passed is not None:
         parts.append(f"{written(passed)} {_better(chosen, passed, criterion)} but {pole(passed)}")
     parts += [_compared(chosen, each) for each in nearest]
