@@ -225,7 +225,7 @@ def test_a_workbook_is_fitted_and_predicted(
     [
         ("t_csv", text(ROWS)),
         ("folder__t_csv", text(ROWS)),
-        ("t_csv_gz", gzip.compress(text(ROWS))),
+        ("t_csv_gz", gzip.compress(text(ROWS), mtime=0)),
         ("t_xlsx", workbook(ROWS)),
     ],
 )
@@ -332,9 +332,9 @@ def whole() -> dict[str, bytes]:
         "csv": plain,
         "tsv": plain.replace(b",", b"\t"),
         "txt": plain.replace(b",", b" "),
-        "csv.gz": gzip.compress(plain),
+        "csv.gz": gzip.compress(plain, mtime=0),
         "npy": npy(VALUES),
-        "npy.gz": gzip.compress(npy(VALUES)),
+        "npy.gz": gzip.compress(npy(VALUES), mtime=0),
         "npz": zipped(X_npy=npy(VALUES[:, :2]), y_npy=npy(VALUES[:, 2])),
         "parquet": parquet(),
         "xlsx": workbook(ROWS),
