@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -189,7 +190,8 @@ def test_laws_that_are_counted_roughly_do_not_come_first(monkeypatch):
     """The rough count leaves out what all laws that use a feature take."""
 
     class Entry:
-        data, n_constants, transformed, uses_features, law = None, 1, False, True, None
+        data, n_constants, transformed, uses_features = None, 1, False, True
+        law = SimpleNamespace(psi=[[[1]]])
 
         def __init__(self, complexity, length):
             self.complexity, self.rmse, self._length = complexity, 1.0, length

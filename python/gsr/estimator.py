@@ -481,7 +481,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
             raise GSRError("give either sample_weight or sigma, not both")
         if weights is not None and self.errors in ("relative", "poisson"):
             raise GSRError(f"errors={self.errors!r} weights the rows: leave out sample_weight")
-        if deviations is not None and self.errors != "auto":
+        if deviations is not None and self.errors in ("relative", "poisson"):
             raise GSRError(f"sigma says how y scatters: leave out errors={self.errors!r}")
         if self.errors == "poisson" and (target < 0.0).any():
             raise GSRError("errors='poisson' is for counts, but some values of y are negative")

@@ -6,13 +6,10 @@ import os
 import signal
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
-
-from gsr.exceptions import InterruptedWarning
 
 #: Seconds in the core between looks at the clock, the progress display and Ctrl-C.
 SLICE = 0.05
@@ -59,7 +56,7 @@ def run(
     write_law: Callable[[], str] | None = None,
     work: float | None = None,
 ) -> str:
-    """Evolve until a law is accepted, time or work is up, `report` returns True, or Ctrl-C.
+    """Evolve until a law is accepted, time or work is up, or `report` returns True.
 
     Parameters
     ----------
@@ -77,36 +74,24 @@ def run(
     Returns
     -------
     str
-        ``exact``, ``threshold``, ``max_generations``, ``max_time``, ``stopped`` (by `report`),
-        ``interrupted`` or ``checkpoint``.
+        ``exact``, ``threshold``, ``max_generations``, ``max_time``, ``stopped`` (by `report`) or
+        ``checkpoint``.
     """
     start = time.perf_counter()
     status = "running"
     more = () if work is None else (work,)
-    try:
-        while status == "running":
-            left = SLICE if max_time is None else max_time - (time.perf_counter() - start)
-            if left <= 0.0 and evolution.evaluations > 0:
-                return "max_time"
-            if work is not None and evolution.work >= work:
-                return CHECKPOINT
-            status = evolution.run(min(SLICE, max(left, 0.0)), *more)
-            if report is not None:
-                progress = _progress(evolution, time.perf_counter() - start, max_time)
-                if report(replace(progress, write_law=write_law)) is True and status == "running":
-                    return "stopped"
-    except KeyboardInterrupt:
-        if evolution.evaluations == 0:
-            raise
-        return interrupted()
+    while status == "running":
+        left = SLICE if max_time is None else max_time - (time.perf_counter() - start)
+        if left <= 0.0 and evolution.evaluations > 0:
+            return "max_time"
+        if work is not None and evolution.work >= work:
+            return CHECKPOINT
+        status = evolution.run(min(SLICE, max(left, 0.0)), *more)
+        if report is not None:
+            progress = _progress(evolution, time.perf_counter() - start, max_time)
+            if report(replace(progress, write_law=write_law)) is True and status == "running":
+                return "stopped"
     return status
-
-
-def interrupted() -> str:
-    """Warn that Ctrl-C ended the search, and return that status."""
-    message = "interrupted: the best laws so far are kept"
-    warnings.warn(message, InterruptedWarning, stacklevel=5)
-    return "interrupted"
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any
 
 from gsr import search
 from gsr.blueprint import start_from
+from gsr.exceptions import InterruptedWarning
 from gsr.problem import Problem, make_evolution
 from gsr.selection.fitted import LawLike, structure, without_repeats
 from gsr.selection.noise_choice import MOST_LAWS, Explained, choose_noise, explain, promising
@@ -75,7 +77,9 @@ class Session:
         except KeyboardInterrupt:
             if self.evolution.evaluations + self.work_before[1] == 0:
                 raise
-            return search.interrupted()
+            message = "interrupted: the best laws so far are kept"
+            warnings.warn(message, InterruptedWarning, stacklevel=3)
+            return "interrupted"
 
     def _run(self) -> str:
         growth = GROWTH_MANY_ROWS if len(self.problem.data.y) > MANY_ROWS else GROWTH

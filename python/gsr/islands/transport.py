@@ -264,6 +264,9 @@ def _reason(error: BaseException) -> tuple[str, int]:
         if error.code is None or isinstance(error.code, int):
             return "", error.code or 0
         return str(error.code), 1
+    if type(error).__module__.startswith("mpi4py"):
+        # Most often another rank was killed in the middle of a message.
+        return f"lost the connection to another rank: {str(error).splitlines()[0]}", CRASHED
     return "".join(traceback.format_exception(error)), CRASHED
 
 

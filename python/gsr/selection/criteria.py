@@ -32,7 +32,7 @@ EQUAL_BITS = 0.5
 #: So many laws, the best by a rough count, are looked at closely.
 CLOSELY = 150
 #: The same, however little time is left.
-LEAST_CLOSELY = 20
+LEAST_CLOSELY = 30
 #: Nodes that a transformed y counts beyond its own among equally good laws.
 NODES_OF_TARGET = 4
 #: Hundreds of frequencies are tried, and among them is one that follows any noise.
@@ -69,8 +69,9 @@ def ranking(
 ) -> list[int]:
     """Return the indices of the entries by a criterion, best first.
 
-    Of equally good laws the one with fewer constants comes first, then y = f(x), then the one with
-    the smaller error; by other criteria than the description length, the simpler.
+    Of equally good laws the one with fewer constants comes first, then that of the simpler left
+    side, then the one with the smaller error; by other criteria than the description length, the
+    simpler.
     When the time is up, description lengths are counted roughly.
     """
     if criterion == "mdl":
@@ -87,7 +88,8 @@ def ranking(
         if criterion != "mdl":
             return (least if equal[i] else values[i], nodes)
         # Structure has its price in the bits already.
-        rank = (entry.n_constants, entry.transformed, entry.rmse) if equal[i] else ()
+        left = entry.transformed + sum(len(matrix) for matrix in entry.law.psi)
+        rank = (entry.n_constants, left, entry.rmse) if equal[i] else ()
         return (least if equal[i] else values[i], *rank, nodes)
 
     return sorted(range(len(entries)), key=key)
@@ -105,14 +107,15 @@ def _lengths(entries: Sequence[FrontEntry], n_rows: int, until: float | None = N
         i: _normal_bits(entries[i], entries[i].rmse, 0, n_rows) + entries[i].structure
         for i in order[:CLOSELY] + constant
     }
-    digits = 2.0 * rough_digits(n_rows)  # more than a constant takes as a rule
-    lengths = {i: bounds[i] + digits * entries[i].n_constants for i in bounds}
+    digits = {i: rough_digits(n_rows) * entries[i].n_constants for i in bounds}
+    # For laws that there is no time for: more than constants take as a rule.
+    lengths = {i: bounds[i] + 2.0 * digits[i] for i in bounds}
     least = math.inf
     heavy = constant + [i for i in order[:CLOSELY] if not entries[i].uses_features]
-    first = heavy + [i for i in sorted(bounds, key=lambda i: bounds[i]) if i not in heavy]
-    for i in in_time(first, until, LEAST_CLOSELY):
+    likely = sorted(bounds, key=lambda i: bounds[i] + digits[i])
+    for i in in_time(heavy + [i for i in likely if i not in heavy], until, LEAST_CLOSELY):
         if bounds[i] > least + BITS_OF_POLE + EQUAL_BITS and i not in heavy:
-            break
+            continue
         lengths[i] = entries[i].length
         least = min(least, lengths[i])
     # A rough count may be far below the real one, so the two are not compared.

@@ -6,6 +6,7 @@ import math
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -20,8 +21,12 @@ from gsr.selection import expressions
 from gsr.selection.choice import FrontEntry
 from gsr.selection.criteria import rough_length
 from gsr.selection.expressions import ONCE, UNIT, Call, Exponent, Sum, Term, Variable
-from gsr.selection.fitted import FAILURES
+from gsr.selection.fitted import FAILURES, Training
+from gsr.selection.loss import Loss
+from gsr.selection.noise import Noise
+from gsr.selection.refine import refine
 from gsr.selection.structure import basis_function
+from gsr.selection.target_scale import TargetScale, rmse
 from gsr.transformation import POWERS, Array
 
 #: Laws of different kinds that are kept beside the front, and candidates looked at for them.
@@ -30,6 +35,8 @@ MOST_CANDIDATES = 40
 #: A law that takes so many bits more is no rival.
 FAR_BEHIND = 12.0
 MOST_ODDS = 100.0
+#: Laws are the same kind if one can reproduce the other but for this part of its error.
+NESTED = 0.01
 #: Laws whose predictions differ by less than this part of the error are the same to the data.
 SAME = 0.02
 ROUNDING = 1e-9
@@ -226,9 +233,33 @@ def support(chosen: FrontEntry, entries: Iterable[FrontEntry]) -> float:
         return 1.0
     rivals = (e for e in shortest_first(entries) if e is not chosen and _rivals(e, chosen))
     kinds = of_different_kinds([chosen, *rivals], MOST_KINDS)[1:]
+    kinds = [each for each in kinds if not _is_nested(each, chosen)]
     # A law that another beats by a thousand bits has no odds that a number could hold.
     odds = [math.pow(2.0, min(-bits_above(each, chosen), MOST_ODDS)) for each in kinds]
     return 1.0 / (1.0 + sum(odds))
+
+
+def _is_nested(one: FrontEntry, other: FrontEntry) -> bool:
+    """Tell whether a law becomes another one for some constants, or the other way round."""
+    return _reproduces(one, other) or _reproduces(other, one)
+
+
+def _reproduces(entry: FrontEntry, other: FrontEntry) -> bool:
+    if entry.data is None or other.data is None:
+        return False
+    try:
+        values = TargetScale(other.law, other.data).solve(other.data.X, other.data.y)
+        if not np.isfinite(values).all():
+            return False
+        rows = replace(_plain(entry.data), y=values)
+        return refine(entry.law, rows).rmse <= NESTED * rmse(other.law, _plain(other.data))
+    except FAILURES:
+        return False
+
+
+def _plain(data: Training) -> Training:
+    """Return the rows, all of the same weight."""
+    return replace(data, weights=None, noise=Noise(), loss=Loss())
 
 
 def _rivals(entry: FrontEntry, chosen: FrontEntry) -> bool:
