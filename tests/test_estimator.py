@@ -456,8 +456,9 @@ def test_callback_sees_the_progress():
     assert len(seen) >= 2
     generations = [p.generation for p in seen]
     assert generations == sorted(generations)
-    assert generations[-1] + 1 == model.n_generations_
-    assert seen[-1].evaluations == model.n_evaluations_
+    # Between two reports laws are compared, which may take some more evaluations.
+    assert generations[-1] + 1 <= model.n_generations_
+    assert 0 < seen[-1].evaluations <= model.n_evaluations_ < 1.2 * seen[-1].evaluations
     assert [p.max_time for p in seen] == [1.5] * len(seen)
     errors = [p.rmse for p in seen]
     assert errors == sorted(errors, reverse=True)

@@ -35,6 +35,8 @@ MOST_COMPARING = 0.3
 #: Part of `max_time` kept for the final fits: at least, at most, and in units of a checkpoint.
 LEAST_RESERVE, MOST_RESERVE = 0.03, 0.25
 RESERVED_CHECKPOINTS = 8.0
+#: Seconds by which the final fits may overrun `max_time`.
+OVERRUN = 0.2
 #: Seconds that the tests of residuals take for a number of the table.
 SECONDS_PER_NUMBER = 2e-6
 
@@ -121,7 +123,7 @@ class Session:
         """When search and final fits must end, on the clock of `time.perf_counter`."""
         if self.max_time is None:
             return None
-        return self.started + self.max_time - self._verdict_seconds
+        return self.started + self.max_time + OVERRUN - self._verdict_seconds
 
     @property
     def _verdict_seconds(self) -> float:
