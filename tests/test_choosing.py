@@ -301,3 +301,13 @@ def test_few_noisy_rows_do_not_determine_a_law():
     model = GSRRegressor(max_evals=4000, random_state=0).fit(x[:, None], y)
     assert model.support_ < 0.95
     assert model.level_ == model.equation_.level == "ambiguous"
+
+
+def test_the_plainest_words_are_chosen():
+    """The third power of a constant has fewer digits, which is no reason to write y^3."""
+    rng = np.random.default_rng(2)
+    x = rng.uniform(0.1, 2.0, 40)
+    y = 475.0 * x * (1.0 + 0.2 * rng.standard_normal(40))
+    model = GSRRegressor(max_evals=6000, random_state=0).fit(x[:, None], y)
+    assert str(model.equation_).startswith("y = ")
+    assert model.get_best().n_constants == 1

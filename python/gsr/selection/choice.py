@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import Any, Literal
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from gsr.deadline import in_time
@@ -66,6 +67,8 @@ FEW = 6
 LEAST_LOOKED_AT = 30
 #: A law that is beaten in complexity and error is given up for one that takes so many bits more.
 BITS_OF_DOMINATION = 3.0
+#: Laws whose predictions differ by less than this part of the error are one law in other words.
+SAME_WORDS = 1e-3
 #: Bits that a better law must save the residuals, beyond its constants, so that those of another
 #: are not noise.
 OUTDONE_BITS = 12.0
@@ -246,6 +249,11 @@ class FrontEntry:
         """Whether the target is transformed."""
         library = self.libraries[1]
         return len(self.law.psi) != 1 or exponent(self.law.psi[0], library) != 1
+
+    @property
+    def left_nodes(self) -> int:
+        """How much there is on the left side; 1 for y itself."""
+        return int(self.transformed) + sum(len(matrix) for matrix in self.law.psi)
 
     def _fitted(self) -> tuple[LawLike, Training]:
         if self.data is None:
@@ -519,7 +527,7 @@ def _safest(
     is_shorter = entries[shortest].length < entries[tame[0]].length - EQUAL_BITS
     chosen = shortest if is_shorter and by_length else tame[0]
     if by_length:
-        chosen = _undominated(entries, tame, chosen)
+        chosen = _plainest(entries, ranked, _undominated(entries, tame, chosen))
     if policy == "forbid" or chosen == first:
         return chosen
     return first if entries[first].length + BITS_OF_POLE < entries[chosen].length else chosen
@@ -536,6 +544,30 @@ def _undominated(entries: Sequence[FrontEntry], among: Sequence[int], chosen: in
         and entries[i].length <= here.length + BITS_OF_DOMINATION
     )
     return min(better, key=lambda i: entries[i].length, default=chosen)
+
+
+def _plainest(entries: Sequence[FrontEntry], ranked: Sequence[int], chosen: int) -> int:
+    """Return the chosen law in its plainest words: y = 475 x, not y^3 = 1.07e8 x^3."""
+    here = entries[chosen]
+    if here.data is None:
+        return chosen
+    for i in ranked[:LEAST_LOOKED_AT]:
+        entry = entries[i]
+        plainer = entry.left_nodes <= here.left_nodes and entry.complexity < here.complexity
+        near = abs(_error(entry) - _error(here)) <= AS_GOOD * _error(here)
+        if plainer and near and _say_the_same(entry, here):
+            return i
+    return chosen
+
+
+def _say_the_same(one: FrontEntry, other: FrontEntry) -> bool:
+    """Tell whether the predictions of two laws differ by less than their errors could show."""
+    assert other.data is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        values = [each.equation.predict(other.data.X) for each in (one, other)]
+    difference = np.abs(values[0] - values[1])
+    return bool(np.isfinite(difference).all() and difference.max() <= SAME_WORDS * other.rmse)
 
 
 def pareto(entries: Sequence[FrontEntry], chosen: FrontEntry) -> tuple[list[FrontEntry], int]:
@@ -579,7 +611,7 @@ def with_least_complexity(chosen: FrontEntry, entries: Sequence[FrontEntry]) -> 
         and abs(_error(entry) - _error(chosen)) <= AS_GOOD * _error(chosen)
     )
     for entry in near:
-        if duplicates([entry.equation, chosen.equation], chosen.data.X):
+        if _say_the_same(entry, chosen):
             return replace(chosen, complexity=entry.complexity)
     return chosen
 

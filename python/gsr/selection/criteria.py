@@ -88,8 +88,7 @@ def ranking(
         if criterion != "mdl":
             return (least if equal[i] else values[i], nodes)
         # Structure has its price in the bits already.
-        left = entry.transformed + sum(len(matrix) for matrix in entry.law.psi)
-        rank = (entry.n_constants, left, entry.rmse) if equal[i] else ()
+        rank = (entry.n_constants, entry.left_nodes, entry.rmse) if equal[i] else ()
         return (least if equal[i] else values[i], *rank, nodes)
 
     return sorted(range(len(entries)), key=key)
