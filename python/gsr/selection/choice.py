@@ -540,6 +540,7 @@ def _undominated(entries: Sequence[FrontEntry], among: Sequence[int], chosen: in
         i
         for i in among
         if entries[i].complexity < here.complexity
+        and entries[i].n_constants <= here.n_constants
         and _error(entries[i]) < _error(here) * (1.0 - AS_GOOD)
         and entries[i].length <= here.length + BITS_OF_DOMINATION
     )

@@ -88,7 +88,8 @@ def ranking(
         if criterion != "mdl":
             return (least if equal[i] else values[i], nodes)
         # Structure has its price in the bits already.
-        rank = (entry.n_constants, entry.left_nodes, entry.rmse) if equal[i] else ()
+        error = float(f"{entry.rmse:.4g}")
+        rank = (entry.n_constants, entry.left_nodes, error) if equal[i] else ()
         return (least if equal[i] else values[i], *rank, nodes)
 
     return sorted(range(len(entries)), key=key)
