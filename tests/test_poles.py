@@ -164,3 +164,55 @@ def test_a_point_where_only_a_part_is_undefined_is_no_pole():
     hill = [[-1, 3, 30_000, 30_002, 1.0, 4.0], [-3, 0, 1]]
     assert check([hill], [(0.0, 5.0)]).verdict == "unknown"
     assert check([INVERSE], [(0.0, 5.0)]).verdict == "unsafe"
+
+
+POWER = [[10, 3, 30_002, 0.94], [11, 0, 1, 0]]  # exp(0.94 ln|x1|)
+FADING = [[12, 0, 30_002], [2, 0, 1]]  # exp(-1/x1)
+
+
+@pytest.mark.parametrize("term", [POWER, FADING])
+@pytest.mark.parametrize("psi", [INVERSE_Y, [[-1]]])
+def test_the_pole_is_reported_not_a_point_where_a_part_is_undefined(term, psi):
+    """1/y = x^0.94 - 0.25 is defined at x = 0 and has its pole at 0.25^(1/0.94)."""
+    found = check([term, ONE], [(0.0, 1.0)], [1.0, -0.25], psi)
+    where = 0.25 ** (1 / 0.94) if term is POWER else -1.0 / np.log(0.25)
+    assert (found.verdict, found.reason) == ("unsafe", "division by 0")
+    assert found.where[0] == pytest.approx(where, abs=1e-9)
+
+
+@pytest.mark.parametrize("psi", [INVERSE_Y, [[-1]]])
+def test_a_zero_of_f_where_a_part_of_it_is_undefined_is_a_pole_of_the_inverse(psi):
+    """1/y = x^0.94 has its pole at x = 0."""
+    found = check([POWER], [(0.0, 1.0)], psi=psi)
+    assert found.verdict == "unsafe"
+    assert found.where[0] == 0.0
+
+
+def test_a_pole_beside_a_point_where_only_a_part_is_undefined():
+    """y = x^0.94 + 1/(x - 0.3): the logarithm of 0 comes first in the law."""
+    pole = [[-1, 3, 1, 30000, 1.0, -0.3]]
+    found = check([POWER, pole], [(0.0, 1.0)])
+    assert found.verdict == "unsafe"
+    assert found.where[0] == pytest.approx(0.3, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("psi", "alpha", "verdict"),
+    [
+        ([[-1]], [1.0, 0.5], "safe"),
+        ([[-1]], [1.0, -0.5], "unsafe"),
+        ([[-3]], [1.0, 0.5], "safe"),  # 1/y^2
+        ([[-3]], [-1.0, -0.5], "unsafe"),
+        ([[-11]], [1.0, 0.5], "safe"),  # 1/ln|y|
+        ([[-11]], [1.0, 0.0], "unsafe"),
+    ],
+)
+def test_the_inverse_of_a_reciprocal_g(psi, alpha, verdict):
+    assert check([X1, ONE], [(0, 1)], alpha, psi).verdict == verdict
+
+
+def test_a_pole_of_f_is_not_taken_for_the_pole_of_its_inverse():
+    """1/y = x - 0.5 + 1/(1000 (x - 0.007)): y is 0 at 0.007 and has a pole near 0.5."""
+    tiny = [[-1, 3, 1, 30000, 1.0, -0.007]]
+    found = check([X1, tiny, ONE], [(0.0, 1.0)], [1.0, 1e-3, -0.5], INVERSE_Y)
+    assert found.where[0] == pytest.approx(0.498, abs=1e-3)

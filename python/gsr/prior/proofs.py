@@ -55,7 +55,7 @@ class Prover:
         self.equation, self.X = equation, X
         self.law = cast(Any, equation)  # it has what a law has, but for its error
         read = GuardedLaw(self.law, equation.library, equation.target_library)
-        self.target = read.target
+        self.target = "" if read.reciprocal else read.target
         self.used = [v - 1 for v in read.variables]
 
     def look_at(self, constraint: Constraint) -> Verdict:

@@ -19,7 +19,7 @@ from gsr.equation import Equation
 from gsr.library import Library
 from gsr.selection.fitted import LawLike
 from gsr.selection.guards import GuardedLaw
-from gsr.selection.poles import Poles, Search, is_removable
+from gsr.selection.poles import Poles, Search
 from gsr.transformation import Array
 
 #: Part of each feature's range by which the box is enlarged on both sides.
@@ -192,7 +192,7 @@ def excursion(
     region = Region(X, used, margin)
     points = region.points()
     pole = None if read.unknown else _pole(read, region, points)
-    if pole is not None and not is_removable(pole, law, library, target_library, X):
+    if pole is not None:
         return math.inf
     equation = law if isinstance(law, Equation) else _equation(law, library, target_library, X, y)
     predicted = _predicted(equation, points)

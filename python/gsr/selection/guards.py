@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gsr.encoding import evaluate
 from gsr.encoding.rows import ONE, Argument, Row, factors
 from gsr.library import Library
 from gsr.selection import intervals as iv
@@ -18,6 +19,8 @@ from gsr.transformation import Array
 ZERO_AT_ZERO = ("identity", "square", "cube", "sqrt", "tanh")
 DIVISION, LOGARITHM, ROOT = "division by 0", "logarithm of 0", "root of a negative number"
 TANGENT, OVERFLOW, RANGE = "pole of tan", "overflow", "f(x) outside the range of g"
+#: An interval that has infinity and nothing below this is an overflow.
+HUGE = 1e200
 
 
 class Guard(NamedTuple):
@@ -26,6 +29,8 @@ class Guard(NamedTuple):
     value: Interval
     sign: int
     reason: str
+    #: Whether the law may be continuous where this part of it is undefined.
+    removable: bool = False
 
     def kept(self, tolerance: float) -> Mask:
         """Tell where the guard certainly holds."""
@@ -73,9 +78,9 @@ class Walk:
         name = self.library.names[row.code]
         t = self.argument(row.argument)
         if name == "inverse":
-            self._guard(t, 0, DIVISION)
+            self._guard(t, 0, DIVISION, removable=True)
         elif name == "ln" and not free_logarithm:
-            self._guard(t, 0, LOGARITHM)
+            self._guard(t, 0, LOGARITHM, removable=True)
         elif name == "sqrt":
             self._guard(t, 1, ROOT)
         elif name == "tan":
@@ -85,7 +90,7 @@ class Walk:
             self._bounded(value)
         if not row.reciprocal:
             return value
-        self._guard(t if name in ZERO_AT_ZERO else value, 0, DIVISION)
+        self._guard(t if name in ZERO_AT_ZERO else value, 0, DIVISION, removable=True)
         return iv.reciprocal(value)
 
     def argument(self, argument: Argument) -> Interval:
@@ -98,13 +103,16 @@ class Walk:
                 total = value if i == 0 else iv.add(total, value)
                 continue
             if times < 0:
-                self._guard(value, 0, DIVISION)
+                self._guard(value, 0, DIVISION, removable=True)
             value = iv.power(value, int(times))
             total = value if i == 0 else iv.multiply(total, value)
         return total
 
-    def target(self, name: str, f: Interval) -> None:
-        """Guard the inverse of g at f(x)."""
+    def target(self, name: str, f: Interval, reciprocal: bool = False) -> None:
+        """Guard the inverse of g at f(x); of 1/g if `reciprocal`."""
+        if reciprocal:
+            self._guard(f, 0, DIVISION)
+            f = iv.reciprocal(f)
         one = iv.constant(1.0, self.n)
         if name == "inverse":
             self._guard(f, 0, DIVISION)
@@ -126,14 +134,14 @@ class Walk:
             return self.row(base)
         return iv.constant(1.0, self.n) if base == ONE else self.boxes[base - 1]
 
-    def _guard(self, value: Interval, sign: int, reason: str) -> None:
-        self.guards.append(Guard(value, sign, reason))
+    def _guard(self, value: Interval, sign: int, reason: str, *, removable: bool = False) -> None:
+        self.guards.append(Guard(value, sign, reason, removable))
 
     def _bounded(self, value: Interval) -> None:
         """Guard against overflow: 1 where the value is finite, -1 where it certainly is not."""
-        certain = np.where(value.is_finite, 1.0, -1.0)
-        point = np.where(np.isinf(value.low) & np.isinf(value.high), 1.0, certain)
-        self._guard(Interval(certain, np.where(certain < 0, point, 1.0)), 1, OVERFLOW)
+        infinite = ~value.is_finite & ((value.low > HUGE) | (value.high < -HUGE))
+        low, high = np.where(value.is_finite, 1.0, -1.0), np.where(infinite, -1.0, 1.0)
+        self._guard(Interval(low, high), 1, OVERFLOW)
 
 
 class GuardedLaw:
@@ -145,19 +153,25 @@ class GuardedLaw:
         The law.
     library, target_library : Library
         Its mapping tables.
+
+    Attributes
+    ----------
+    target : str
+        The transformation that g is, or 1/g if `reciprocal`; empty if g is none.
     """
 
     def __init__(self, law: LawLike, library: Library, target_library: Library) -> None:
-        self.library = library
+        self.law, self.library = law, library
         self.terms = [
             (float(a), factors(m, library)) for a, m in zip(law.alpha, law.phi, strict=True)
         ]
         psi = [factors(m, target_library) for m in law.psi]
-        self.target = ""
-        if len(psi) == 1 and len(psi[0]) == 1:
+        self.target, self.reciprocal = "", False
+        if len(psi) == 1 and len(psi[0]) == 1 and psi[0][0].argument.lone == 1:
             row = psi[0][0]
-            if row.argument.lone == 1 and not row.reciprocal:
-                self.target = target_library.names[row.code]
+            self.target, self.reciprocal = target_library.names[row.code], row.reciprocal
+        if self.target == "identity" and self.reciprocal:
+            self.target, self.reciprocal = "inverse", False
         rows = [row for _, product in self.terms for row in product]
         self.variables = sorted({v for row in rows for v in _variables(row)})
         self.unknown = [n for row in rows for n in _names(row, library) if n not in iv.IMAGES]
@@ -169,12 +183,25 @@ class GuardedLaw:
             boxes[v - 1] = Interval(low[:, k], high[:, k])
         walk = Walk(self.library, boxes)
         f = iv.constant(0.0, len(low))
+        logarithm = self.target == "ln" and not self.reciprocal
         for a, rows in self.terms:
-            free = self.target == "ln" and a > 0 and len(rows) == 1 and not rows[0].reciprocal
+            free = logarithm and a > 0 and len(rows) == 1 and not rows[0].reciprocal
             term = iv.scale(walk.product(rows, free_logarithm=free), a)
             f = iv.add(f, term)
-        walk.target(self.target, f)
+        walk.target(self.target, f, self.reciprocal)
         return walk.guards
+
+    def f(self, X: Array) -> Array:
+        """Return f(x) in rows of all features."""
+        with np.errstate(all="ignore"):
+            return np.asarray(evaluate(self.law.phi, self.library, X) @ np.asarray(self.law.alpha))
+
+    def solves(self, f: float) -> bool:
+        """Tell whether g(y) = f has a solution, as far as the inverse of g is known."""
+        walk = Walk(self.library, [iv.constant(0.0, 1)])
+        with np.errstate(all="ignore"):
+            walk.target(self.target, iv.constant(f, 1), self.reciprocal)
+        return not any(guard.broken(0.0)[0] for guard in walk.guards)
 
 
 def _variables(row: Row) -> set[int]:

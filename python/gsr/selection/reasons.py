@@ -86,7 +86,9 @@ def why(
     rivals = [each for each in others if each is not chosen]
     passed = _passed_over(chosen, rivals, n_rows, criterion)
     kinds = of_different_kinds([chosen, *shortest_first(rivals)], COMPARED)[1:]
-    nearest = [each for each in kinds if each is not passed][:1]
+    if passed is not None:
+        kinds = [each for each in kinds if each.poles.verdict != "unsafe"]
+    nearest = kinds[:1]
     parts = [_by_criterion(criterion, value)]
     longer = max([bits_above(chosen, each) for each in nearest], default=0.0)
     if criterion == "mdl" and longer <= 0.0:
