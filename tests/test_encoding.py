@@ -566,3 +566,36 @@ def test_text_is_unambiguous(basis):
     parsed = parsed_text(text(matrix, library))
     expected = evaluate([matrix], library, POSITIVE)[:, 0]
     np.testing.assert_allclose(values(parsed, POSITIVE), expected, rtol=1e-9)
+
+
+LN = [11, 0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("matrix", "shown"),
+    [
+        ([[10, 3, 30002, 1.7], LN], "x1^1.7"),
+        ([[-10, 3, 30002, 1.7], LN], "1/x1^1.7"),
+        ([[12, 3, 30002, 1.7], LN], "1/x1^1.7"),
+        ([[10, 3, 30002, -0.3], LN], "1/x1^0.3"),
+        ([[1, 0, 1, 0], [10, 3, 30003, 0.7], LN], "x1^1.7"),
+        ([[10, 3, 30002, 1e-7], LN], "x1^(1e-7)"),
+        ([[10, 3, 30002, 1.7], [11, 1, 1, 2]], "(x1 + x2)^1.7"),
+        ([[10, 3, 30002, 1.7], [11, 2, 1, 2]], "(x1 x2)^1.7"),
+        ([[10, 3, 30002, 1.7], [11, 0, 30003, 0], [7, 0, 1, 0]], "sin(x1)^1.7"),
+        ([[10, 3, 30002, 2, 1.7, -3.0], LN], "x1^1.7 exp(-3 x2)"),
+        ([[7, 0, 30002, 0], [10, 3, 30003, 1.7], LN], "sin(x1^1.7)"),
+        ([[-1, 3, 30000, 30002, 1.0, 2.5], [10, 3, 30003, 0, 1.7, 0], LN], "1/(1 + 2.5 x1^1.7)"),
+    ],
+)
+def test_real_powers(matrix, shown):
+    assert text(matrix, ALL) == shown
+
+
+def test_real_powers_of_what_changes_its_sign():
+    matrix = [[10, 3, 30002, 1.7], LN]
+    assert text(matrix, ALL, absolute=True) == "|x1|^1.7"
+    of_sum = [[10, 3, 30002, 1.7], [11, 1, 1, -2]]
+    assert text(of_sum, ALL, absolute={1}) == "|x1 - x2|^1.7"
+    nested = [[10, 3, 30002, 1.7], [11, 0, 30003, 0], LN]
+    assert text(nested, ALL, absolute=True) == "abs(ln|x1|)^1.7"

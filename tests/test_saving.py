@@ -153,6 +153,17 @@ def test_what_is_known_about_a_law_comes_back_without_training_data(model, tmp_p
         assert new.equation.inversion.branches.sign == old.equation.inversion.branches.sign
 
 
+def test_laws_are_written_as_before(tmp_path):
+    """A shorter form was checked on training rows, which the file does not have."""
+    X = np.linspace(1.0, 4.0, 30)[:, None]
+    right = [(0.5, "1 + x1^2"), (-1.5, "1"), (2.0, "exp(ln(x1)/2)")]
+    model = fitted([([(1, "y")], right)], X, X[:, 0] ** 2)
+    model.save(tmp_path / "model.json")
+    again = gsr.load(tmp_path / "model.json")
+    assert str(again.equation_) == str(model.equation_) != model.equation_.as_encoded()
+    assert again.equations_["equation"] == model.equations_["equation"]
+
+
 def test_saving_again_gives_the_same_file(model, tmp_path):
     first = saved(model, tmp_path / "a.json")
     second = saved(gsr.load(first), tmp_path / "b.json")

@@ -182,3 +182,16 @@ def test_html_is_well_formed_and_names_are_text(table):
     assert page.find("tbody")[3][-1].find("sup").text == "2"
     styled = ["style" in row.attrib for row in page.find("tbody")]
     assert styled == [False, False, False, True]
+
+
+def test_a_law_is_written_alike_alone_and_in_the_table():
+    shared = [[-1, 3, 1, 30000, 1.0, 0.5]]
+    power = [[10, 3, 30002, 1.7], [11, 0, 1]]
+    front = make_front(laws=[(9, [shared, shared], IDENTITY, False), (9, [power], SQUARE, False)])
+    for entry, row in zip(front, EquationTable(front, 1), strict=True):
+        assert row.equation == str(entry.equation) == str(entry.label("noise"))
+        assert "exp" not in row.equation
+        again = pickle.loads(pickle.dumps(entry))
+        assert str(again.equation) == row.equation
+        assert str(again.rounded_equation) == str(entry.rounded_equation)
+        assert again.equation.sample is None

@@ -31,7 +31,7 @@ ROWS_NAMED = 5
 class Equation:
     """A law sum_j beta_j psi_j(y) = sum_k alpha_k phi_k(x).
 
-    `Equation.from_data` finds the last three fields from training data.
+    `Equation.from_data` finds the bars and the inversion from training data.
 
     Parameters
     ----------
@@ -52,6 +52,11 @@ class Equation:
     level : str
         What the law leaves of the training data: ``"rounding"``, ``"noise"``, ``"above"`` (it is an
         approximation), ``"ambiguous"`` (noise, as do laws of other kinds) or ``"unknown"``.
+    sample : array of shape (n, d), optional
+        Rows on which a shorter form must have the same values to be the text of the law. Without
+        them the law is written as it is encoded.
+    text : str
+        The text, if it is known already.
     """
 
     library: Library
@@ -66,6 +71,8 @@ class Equation:
     absolute_features: Bars
     inversion: Inversion
     level: str = "unknown"
+    sample: Array | None = None
+    text: str = ""
 
     @classmethod
     def from_data(
@@ -120,9 +127,22 @@ class Equation:
     # ---- reading -----------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        return f"{self._written(self._target_parts())} = {self._written(self._feature_parts())}"
+        if self.text or self.sample is None:
+            return self.text or self.as_encoded()
+        from gsr.selection import simplify
+
+        return simplify.implicit(self, self.sample)
 
     __repr__ = __str__
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Training rows are no part of a law.
+        text = self.text if self.sample is None else str(self)
+        return {**self.__dict__, "text": text, "sample": None}
+
+    def as_encoded(self) -> str:
+        """Return the law as text, term by term."""
+        return f"{self._written(self._target_parts())} = {self._written(self._feature_parts())}"
 
     def terms(self) -> tuple[Terms, Terms]:
         """Return (target terms, feature terms), each as (coefficient, SymPy expression)."""

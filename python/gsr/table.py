@@ -99,7 +99,7 @@ class EquationRow:
     @cached_property
     def equation(self) -> str:
         """The law g(y) = f(x) as text."""
-        return simplify.implicit(self._entry.equation, self._sample)
+        return str(self._entry.equation)
 
     @cached_property
     def explicit(self) -> str:

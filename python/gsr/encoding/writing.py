@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from html import escape
 
@@ -14,6 +14,7 @@ from gsr.transformation import BUILTINS, POWERS
 
 QUOTED = re.compile(r"`[^`]*`")
 BARRED = re.compile(r"\w+\|[^|]*\|")
+SIZE = re.compile(r"\|[^|]*\|")
 DIGITS = 6
 #: Reciprocals of each other.
 OPPOSITE = {"exp": "exp_neg", "exp_neg": "exp"}
@@ -21,8 +22,10 @@ TOKEN = re.compile(
     r"`(?P<quoted>[^`]*)`|(?P<call>[^\W\d]\w*(?=\()|ln(?=\|))|(?P<name>[^\W\d]\w*)"
     r"|(?P<number>\d+\.?\d*)(?:e(?P<ten>-?\d+))?|\^(?P<power>\([^()]*\)|[\d.]+)|(?P<other>.)"
 )
+#: Signs of the argument.
+EXPONENTIALS = {"exp": 1.0, "exp_neg": -1.0}
 #: Text, exponent, and whether it is the call of a function.
-Power = tuple[str, int, bool]
+Power = tuple[str, float, bool]
 
 
 def text(
@@ -75,12 +78,48 @@ class Writer:
     def _powers(self, row: Row, exponent: int) -> Iterator[Power]:
         """Return what a power of the row is a product of."""
         exponent = -exponent if row.reciprocal else exponent
+        logarithms, rest = self._split_exponential(row)
+        for base, times in logarithms:
+            yield self._raised(base), exponent * times, isinstance(base.argument.lone, Row)
+        if rest is None:
+            return
+        row = replace(row, argument=rest)
         power = POWERS.get(self.library.names[row.code], 0.5)
         if power.is_integer():
             yield from self._argument(row.argument, exponent * int(power))
         else:
             opposite = OPPOSITE.get(self.library.names[row.code]) if exponent < 0 else None
             yield self._call(row, opposite), -exponent if opposite else exponent, True
+
+    def _split_exponential(self, row: Row) -> tuple[list[tuple[Row, float]], Argument | None]:
+        """Return ln(u) and p for the parts p ln(u) of an exponential, which is u^p, and the rest.
+
+        Of other rows all is rest; of exp(p ln(u)) nothing.
+        """
+        sign, argument = EXPONENTIALS.get(self.library.names[row.code]), row.argument
+        if sign is None or argument.is_product:
+            return [], argument
+        found = [
+            (base, sign * times)
+            for base, times in argument.parts
+            if isinstance(base, Row) and self._is_real_logarithm(base, times)
+        ]
+        bases = [base for base, _ in found]
+        rest = tuple(part for part in argument.parts if part.base not in bases)
+        return found, Argument(False, rest) if rest else None
+
+    def _is_real_logarithm(self, base: Row, times: float) -> bool:
+        is_real = isinstance(times, float) and times != 1.0
+        return is_real and not base.reciprocal and self.library.names[base.code] == "ln"
+
+    def _raised(self, logarithm: Row) -> str:
+        """Return the u of ln(u) or ln|u|, to be raised to a power."""
+        argument = self._passed_on(logarithm.argument)
+        is_sum = _is_sum(argument)
+        shown = self._sum(argument) if is_sum else _joined(self._argument(argument, 1))
+        if not applies(self.absolute, logarithm.number):
+            return f"({shown})" if is_sum else shown
+        return f"abs({shown})" if "|" in shown else f"|{shown}|"
 
     def _argument(self, argument: Argument, exponent: int) -> Iterator[Power]:
         if argument.lone == ONE:
@@ -147,9 +186,9 @@ def _ordered(parts: Sequence[Part]) -> list[Part]:
 
 def _joined(powers: Iterable[Power], coefficient: str = "") -> str:
     """Return a product as a fraction; single variables and sums come before calls."""
-    exponents = Counter[tuple[bool, str]]()
+    exponents: dict[tuple[bool, str], float] = {}
     for shown, exponent, call in powers:
-        exponents[call, shown] += exponent
+        exponents[call, shown] = exponents.get((call, shown), 0) + exponent
     ordered = sorted(exponents.items(), key=lambda item: item[0][0])
     numerator, denominator = (
         [(base, sign * n) for (_, base), n in ordered if sign * n > 0] for sign in (1, -1)
@@ -158,15 +197,18 @@ def _joined(powers: Iterable[Power], coefficient: str = "") -> str:
     bottom = " ".join(_power(*p) for p in denominator)
     if len(denominator) == 1:
         ((base, n),) = denominator
-        closed = n > 1 or is_closed(base) or BARRED.fullmatch(base)
+        closed = n != 1 or is_closed(base) or BARRED.fullmatch(base)
         return f"{top}/{bottom}" if closed else f"{top}/({bottom})"
     return f"{top}/({bottom})" if denominator else top
 
 
-def _power(base: str, n: int) -> str:
-    if n == 1:
+def _power(base: str, n: float) -> str:
+    exponent = number(n)
+    if exponent == "1":
         return base
-    return f"{base}^{n}" if is_closed(base) else f"({base})^{n}"
+    exponent = exponent if exponent.replace(".", "", 1).isdigit() else f"({exponent})"
+    closed = is_closed(base) or SIZE.fullmatch(base)
+    return f"{base}^{exponent}" if closed else f"({base})^{exponent}"
 
 
 def is_closed(shown: str) -> bool:

@@ -152,7 +152,7 @@ class Reader:
     def _entry(self, form: Mapping[str, Any], names: Any, where: str) -> FrontEntry:
         law = FittedLaw(**_as_law(form["law"]))
         made: dict[str, Any] = {
-            "equation": self._equation(form["equation"], law, names, where),
+            "equation": self._equation(form["equation"], law, names, where, form["text"]),
             "level": form["level"],
             "poles": Poles(**form["poles"]),
         }
@@ -166,7 +166,9 @@ class Reader:
             rounded = form["rounded"]
             shorter = FittedLaw(**_as_law(rounded["law"]))
             made["rounded"] = Rounded(shorter, tuple(rounded["texts"]), rounded["bits"])
-            made["rounded_equation"] = self._equation(rounded["equation"], shorter, names, place)
+            made["rounded_equation"] = self._equation(
+                rounded["equation"], shorter, names, place, rounded["text"]
+            )
         entry = FrontEntry(
             form["complexity"],
             form["rmse"],
@@ -181,7 +183,7 @@ class Reader:
         return entry
 
     def _equation(
-        self, form: Mapping[str, Any], law: FittedLaw, names: Any, where: str
+        self, form: Mapping[str, Any], law: FittedLaw, names: Any, where: str, text: str | None
     ) -> Equation:
         features, target = names
         library = _at(self.libraries, form["library"], f"{where}.equation.library")
@@ -198,7 +200,7 @@ class Reader:
             library, targets, psi, beta, phi, alpha, tuple(features), target,
             _bars(form["bars_target"], psi, f"{place}_target"),
             _bars(form["bars_features"], phi, f"{place}_features"),
-            Inversion(targets, psi, beta, branches), form["level"],
+            Inversion(targets, psi, beta, branches), form["level"], text=text or "",
         )  # fmt: skip
 
     def _branches(

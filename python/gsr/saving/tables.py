@@ -118,6 +118,7 @@ NOISE = record(
 )
 ENTRY = record(
     {
+        "text": optional(text),
         "complexity": integer(),
         "rmse": number,
         "exact": boolean,
@@ -151,6 +152,7 @@ ENTRY = record(
         "rounded": optional(
             record(
                 {
+                    "text": optional(text),
                     "texts": listing(optional(text)),
                     "bits": number,
                     "law": LAW,

@@ -47,7 +47,7 @@ from gsr.selection.refine import refine, with_loss
 from gsr.selection.refit import confirm, refit
 from gsr.selection.residuals import Level, leave_one_out, residual_level
 from gsr.selection.rounding import Rounded, rounded, simplest
-from gsr.selection.simplify import duplicates
+from gsr.selection.simplify import duplicates, some_rows
 from gsr.selection.target_scale import rmse
 from gsr.selection.uncertainty import Uncertainty, uncertainty
 from gsr.transformation import Array
@@ -129,7 +129,7 @@ class FrontEntry:
     @cached_property
     def equation(self) -> Equation:
         """The law itself."""
-        return self.make(self.law)
+        return self._written(self.law)
 
     @cached_property
     def level(self) -> Level:
@@ -225,7 +225,12 @@ class FrontEntry:
     @cached_property
     def rounded_equation(self) -> Equation:
         """The equation of `rounded`."""
-        return self.make(self.rounded.law)
+        return self._written(self.rounded.law)
+
+    def _written(self, law: LawLike) -> Equation:
+        """Return the equation of a law, which is written as short as the training rows allow."""
+        made = self.make(law)
+        return made if self.data is None else replace(made, sample=some_rows(self.data.X))
 
     @cached_property
     def left_out(self) -> float:

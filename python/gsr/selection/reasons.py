@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from gsr.selection import simplify
 from gsr.selection.choice import FrontEntry
 from gsr.selection.criteria import (
     EQUAL_BITS,
@@ -142,7 +141,7 @@ def _by_criterion(criterion: str, value: float | None) -> str:
 
 def written(entry: FrontEntry) -> str:
     """Return a law as the table shows it, cut if it is long."""
-    text = simplify.implicit(entry.equation, None if entry.data is None else entry.data.X)
+    text = str(entry.equation)
     return text if len(text) <= LONGEST else text[: LONGEST - 3].rstrip(" .") + "..."
 
 

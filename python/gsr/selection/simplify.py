@@ -56,6 +56,8 @@ def implicit(equation: Equation, X: Array | None = None) -> str:
     -------
     str
     """
+    if equation.text:
+        return equation.text
     if equation not in _implicit:
         _implicit[equation] = _shorter_right(equation, sample(equation, X))
     return _implicit[equation]
@@ -126,7 +128,7 @@ def duplicates(equations: Sequence[Equation], X: Array) -> dict[int, int]:
         The index of each law that predicts what an earlier one does, but for rounding, and the
         index of the first such law.
     """
-    rows = X[_spread(len(X))]
+    rows = some_rows(X)
     found: dict[int, int] = {}
     values: list[Array] = []
     for k, equation in enumerate(equations):
@@ -140,11 +142,16 @@ def duplicates(equations: Sequence[Equation], X: Array) -> dict[int, int]:
     return found
 
 
+def some_rows(X: Array) -> Array:
+    """Return rows of a table, at most `ROWS`."""
+    rows: Array = X[_spread(len(X))]
+    return rows
+
+
 def sample(equation: Equation, X: Array | None = None) -> Array:
     """Return rows on which forms of a law can be compared."""
     if X is not None and len(X):
-        rows: Array = np.asarray(X, dtype=float)[_spread(len(X))]
-        return rows
+        return some_rows(np.asarray(X, dtype=float))
     rng = np.random.default_rng(0)
     shape = (ROWS // 2, len(equation.feature_names))
     return np.vstack([rng.uniform(0.1, 3.0, shape), rng.normal(0.0, 2.0, shape)])
@@ -155,7 +162,7 @@ def sample(equation: Equation, X: Array | None = None) -> Array:
 
 def _shorter_right(equation: Equation, X: Array) -> str:
     left = equation._left()  # names are free text: " = " may be in them
-    text = str(equation)[len(left) + len(" = ") :]
+    text = equation.as_encoded()[len(left) + len(" = ") :]
     if PLAIN.fullmatch(text):
         return f"{left} = {text}"
     form = _folded(equation.sympy().rhs)
