@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.optimize import curve_fit
 
 from gsr import Equation, GSRError, fit_formula
@@ -76,6 +77,19 @@ def test_scatter_that_grows(errors):
     low, n, high = (law.constants["n"][k] for k in (2, 0, 3))
     assert low < 1.5 < high
     assert n == pytest.approx(1.5, abs=0.1)
+
+
+@pytest.mark.parametrize("formula", ["y = a*x1^n", "ln(y) = n*ln(x1) + c"])
+def test_scatter_that_grows_over_twenty_decades(formula):
+    wide = np.geomspace(1e-10, 1e10, 60)
+    y = 3.2 * wide**0.97 * (1 + 0.05 * np.random.default_rng(0).standard_normal(60))
+    law = fit_formula(formula, wide[:, None], y, errors="relative")
+    # The errors of a straight line in logarithms.
+    known = stats.linregress(np.log(wide), np.log(y))
+    assert law.constants["n"].value == pytest.approx(known.slope, abs=known.stderr)
+    assert law.constants["n"].error == pytest.approx(known.stderr, rel=0.2)
+    prediction, std = law.predict(wide[:, None], return_std=True)
+    np.testing.assert_allclose(std / prediction, 0.05, rtol=0.25)
 
 
 def test_counts():

@@ -75,6 +75,27 @@ def test_intervals_cover_everywhere(kind):
     np.testing.assert_allclose(coverage(model, draw, kind == "sigma"), 0.95, atol=0.035)
 
 
+WIDE = {
+    "power": (np.geomspace(1e-10, 1e10, 60), lambda x: 3.2 * x**0.97),
+    "arrhenius": (np.linspace(120, 600, 60), lambda x: 2.5e11 * np.exp(-75000 / 8.314 / x)),
+}
+
+
+@pytest.mark.parametrize("errors", ["auto", "relative"])
+@pytest.mark.parametrize("name", WIDE)
+def test_relative_noise_over_twenty_decades(name, errors):
+    x, law = WIDE[name]
+
+    def draw(n, rng):
+        chosen = x if n == len(x) else rng.choice(x, n)
+        return chosen, law(chosen) * (1 + 0.05 * rng.standard_normal(n)), None
+
+    model = fitted(*draw(len(x), np.random.default_rng(0))[:2], errors=errors)
+    np.testing.assert_allclose(coverage(model, draw), 0.95, atol=0.04)
+    prediction, std = model.predict(x[:, None], return_std=True)
+    np.testing.assert_allclose(std / prediction, 0.05, rtol=0.25)
+
+
 def test_weights_that_stand_for_precision_widen_intervals():
     rng = np.random.default_rng(0)
     x = rng.uniform(1, 10, 400)
@@ -142,3 +163,9 @@ def test_a_value_near_zero_has_no_infinite_weight():
     y = np.concatenate([[1e-9], np.linspace(1, 9, 50)])
     weights, _ = of_kind("relative", y).weights(y)
     assert weights.max() < 50
+
+
+def test_small_values_that_belong_to_the_others_have_their_weights():
+    for y in (np.geomspace(1e-10, 1e10, 60), WIDE["arrhenius"][1](WIDE["arrhenius"][0])):
+        weights, _ = of_kind("relative", y).weights(y)
+        np.testing.assert_allclose(weights * y**2, weights[0] * y[0] ** 2)

@@ -9,6 +9,7 @@ from scipy.optimize import least_squares
 from gsr.encoding import complexity
 from gsr.library import resolve
 from gsr.selection.fitted import FittedLaw, Training, constants, with_constants
+from gsr.selection.noise import of_kind
 from gsr.selection.plainer import plainer
 from gsr.selection.refine import linearise, refine
 from gsr.selection.refit import refit
@@ -86,7 +87,7 @@ def test_jacobian_is_the_derivative():
     phi = [[[10, 0, 2]], [[6, 3, 1, 1.5]], ONE]
     found = law(phi, [30, 2, -16], [[[3]], [[1]]], [1, -8])
     data = training(X, y)
-    slopes = TargetScale(found, data).jacobian(X, y)
+    slopes = TargetScale(found, data).jacobian(X, y, lambda rows: rows)
     for j, value in enumerate(constants(found)):
         step = np.zeros(5)
         step[j] = 1e-5 * abs(value)
@@ -95,6 +96,25 @@ def test_jacobian_is_the_derivative():
             for s in (1, -1)
         )
         np.testing.assert_allclose(slopes[:, j], (up - down) / (2 * step[j]), rtol=1e-5, atol=1e-8)
+
+
+def test_rows_of_all_sizes_count_alike_under_relative_noise():
+    """ln(y) = ln(x) over 20 decades: dy/dc is y, and its weighted size the same in every row."""
+    y = np.geomspace(1e-10, 1e10, 60)
+    data = training(y[:, None], y).with_noise(of_kind("relative", y), y)
+    scale = TargetScale(law([[[11, 0, 1]], ONE], [1.0, 0.0], [[[11]]]), data)
+    ((X, _, weigh),) = data.blocks()
+    slopes = scale.jacobian(X, y, weigh)
+    np.testing.assert_allclose(slopes[:, 1], y * np.sqrt(data.weights))
+    np.testing.assert_allclose(slopes[:, 0], np.log(y) * slopes[:, 1], atol=1e-12)
+
+
+def test_solutions_over_twenty_decades():
+    """1/y = 1/x, whose slope is known from differences only."""
+    y = np.geomspace(1e-10, 1e10, 60)
+    scale = TargetScale(law([[[-1, 0, 1]]], [1.0], [[[-1]]]), training(y[:, None], y))
+    np.testing.assert_allclose(scale.slope(y), -1 / y**2, rtol=1e-8)
+    np.testing.assert_allclose(scale.solve(y[:, None], 1.05 * y), y, rtol=1e-8)
 
 
 def test_solutions_without_closed_inverse():

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from gsr.exceptions import GSRError
-from gsr.prior.formula_fit import FLATTEST, Model, Spare, reduced, spare_constants
+from gsr.prior.formula_fit import Model, Spare, reduced, spare_constants
 from gsr.prior.formula_terms import Known
 from gsr.selection.fitted import STEP, FittedLaw, Training
 from gsr.selection.loss import minimised
 from gsr.selection.refine import DAMPING, GAIN, MOST_DAMPING, STEPS, Linearised
-from gsr.selection.target_scale import TargetScale
+from gsr.selection.target_scale import TargetScale, bounded
 from gsr.transformation import Array
 
 Encode = Callable[..., Any]
@@ -149,19 +149,19 @@ class NamedConstants:
         return columns @ coefficients, slopes @ coefficients[: self.model.n_target]
 
     def slopes(self, packed: Array, X: Array, y: Array) -> Array:
-        """Return dy/dc where g(y) = f(x), one column for each constant; zero where undefined."""
+        """Return dy/dc where g(y) = f(x), one column for each constant."""
         with np.errstate(all="ignore"):
-            _, rise = self.left(packed, X, y)
-            fine = np.isfinite(rise)
-            least = FLATTEST * float(np.median(np.abs(rise[fine]))) if fine.any() else 1.0
-            rise = np.where(np.abs(rise) < least, np.copysign(least, rise), rise)
-            columns = np.empty((len(y), len(packed)))
-            for j, value in enumerate(packed):
-                step = np.zeros(len(packed))
-                step[j] = STEP * (abs(value) or 1.0)
+            return self._partial(packed, X, y) / self.left(packed, X, y)[1][:, None]
+
+    def _partial(self, packed: Array, X: Array, y: Array) -> Array:
+        """Return the derivatives of f(x) - g(y) by the constants."""
+        columns = np.empty((len(y), len(packed)))
+        for j, value in enumerate(packed):
+            step = np.zeros(len(packed))
+            step[j] = STEP * (abs(value) or 1.0)
+            with np.errstate(all="ignore"):
                 up, down = (self.left(packed + side * step, X, y)[0] for side in (1.0, -1.0))
-                columns[:, j] = -(up - down) / (2.0 * step[j]) / rise
-        columns[~np.isfinite(columns).all(axis=1)] = 0.0
+                columns[:, j] = -(up - down) / (2.0 * step[j])
         return columns
 
     # ---- the fit -----------------------------------------------------------------------------
@@ -183,9 +183,12 @@ class NamedConstants:
 
     def linearise(self, packed: Array, residuals: Array, data: Training) -> Linearised:
         """Return the formula around its constants, on the scale of y."""
-        rows = np.column_stack([self.slopes(packed, data.X, data.y - residuals), residuals])
-        if data.weights is not None:
-            rows *= np.sqrt(data.weights)[:, None]
+        solution = data.y - residuals
+        roots = np.ones(len(solution)) if data.weights is None else np.sqrt(data.weights)
+        with np.errstate(all="ignore"):
+            rise = self.left(packed, data.X, solution)[1]
+        columns = bounded(self._partial(packed, data.X, solution) * roots[:, None], rise)
+        rows = np.column_stack([columns, residuals * roots])
         return Linearised(np.asarray(np.linalg.qr(rows, mode="r")), len(data.y))
 
     def refine(self, packed: Array, encoded: Encode, data: Training) -> tuple[Array, FittedLaw]:

@@ -32,7 +32,7 @@ POLISHED = 8
 EVALUATIONS = 60
 #: Errors, relative to the spread of y, that need no further start.
 EXACT = 1e-9
-#: Slopes of g below this part of the median are raised to it.
+#: Slopes of g below this part of the median are raised to it, where constants are looked for.
 FLATTEST = 1e-3
 WORST = 1e6
 #: Values beyond this are as good as undefined.
@@ -64,7 +64,7 @@ def fit(known: Known, encoded: Callable[..., Any], data: Training) -> Found:
     n_constants = len(model.inner) + len(model.free)
     if len(data.y) < n_constants:
         raise GSRError(f"{len(data.y)} rows are too few for {n_constants} constants")
-    spread = float(np.std(data.y)) or 1.0
+    spread = data.spread or 1.0
     best: Found | None = None
     # Matrices are narrow: to start threads for them costs more than they save.
     with threadpool_limits(1), warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -161,7 +161,9 @@ class Model:
         y = sympy.Symbol("y", real=True)
         inputs = [*(sympy.Symbol(f"x{v + 1}", real=True) for v in range(d)), y, *self.inner]
         slopes = [sympy.diff(t.basis, y) for t in known.target]
-        modules = [{"log": lambda t: np.log(np.abs(t))}, "numpy"]
+        # The slope of a sign is 0 but for one point.
+        own = {"log": lambda t: np.log(np.abs(t)), "DiracDelta": np.zeros_like}
+        modules = [own, "numpy"]
         everything = [*(t.basis for t in terms), *slopes, *given]
         self._evaluate = sympy.lambdify(inputs, everything, modules, cse=True)
 

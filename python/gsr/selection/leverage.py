@@ -37,7 +37,7 @@ def _rows(law: LawLike, data: Training) -> Iterator[_Rows]:
     scale = TargetScale(law, data)
     for X, y, weigh in data.blocks():
         solution = scale.solve(X, y)
-        yield _Rows(weigh(y - solution), weigh(scale.jacobian(X, solution)))
+        yield _Rows(weigh(y - solution), scale.jacobian(X, solution, weigh))
 
 
 def leave_one_out(law: LawLike, data: Training) -> float:

@@ -13,10 +13,13 @@ from gsr.transformation import Array
 Kind = Literal["constant", "relative", "poisson", "mixed", "given", "effective"]
 #: What the option `errors` may be; `sigma` makes them given.
 ERRORS = ("auto", "constant", "relative", "poisson")
-#: Predictions below this part of the least measured |y| (but for so many outliers) count as this
-#: large, so that no row has an infinite weight.
+#: Predictions below this part of the least measured |y| count as this large, so that no row has an
+#: infinite weight.
 LEAST_SHARE = 0.3
+#: So many of the least |y| may be left aside, if the next is further off, in the logarithm, than
+#: this many times as far as those after it are from each other.
 SMALLEST = 3
+APART = 3.0
 #: Points at which given standard deviations are remembered, to interpolate those of new rows.
 KNOTS = 16
 
@@ -119,9 +122,16 @@ class Noise:
 def of_kind(kind: Kind, y: Array) -> Noise:
     """Return noise of a kind for a measured target."""
     size = np.sort(np.abs(y[y != 0.0]))
-    # One value that happens to be near zero says nothing about the others.
-    least = float(size[min(SMALLEST, len(size) // 10)]) if len(size) else 1.0
-    return Noise(kind, LEAST_SHARE * least)
+    return Noise(kind, LEAST_SHARE * (_least(size) if len(size) else 1.0))
+
+
+def _least(size: Array) -> float:
+    """Return the least of ascending values, those aside that happen to be near zero."""
+    steps = np.diff(np.log(size))
+    for k in reversed(range(min(SMALLEST, len(size) // 10))):
+        if steps[k] > APART * steps[k + 1 : k + 1 + SMALLEST].max():
+            return float(size[k + 1])
+    return float(size[0])
 
 
 def given(sigma: Array, y: Array) -> Noise:

@@ -97,11 +97,8 @@ def linearise(law: LawLike, data: Training) -> Linearised:
             solution = scale.solve(X, y)
             solved = np.isfinite(solution)
             n_rows += int(solved.sum())
-            rows = np.zeros((len(y), len(constants(law)) + 1))
-            if solved.any():
-                rows[solved, :-1] = scale.jacobian(X[solved], solution[solved])
-                rows[solved, -1] = (y - solution)[solved]
-            yield weigh(rows)
+            residual = weigh(np.where(solved, y - solution, 0.0))
+            yield np.column_stack([scale.jacobian(X, solution, weigh), residual])
 
     r = triangle(blocks())
     return Linearised(np.where(np.isfinite(r), r, 0.0), n_rows)

@@ -61,7 +61,7 @@ def _solved(scale: target_scale.TargetScale) -> Iterator[tuple[Array, Array, Arr
     """Yield predictions, and residuals of one variance with their Jacobian, in blocks."""
     for X, y, weigh in scale.data.blocks():
         solution = scale.solve(X, y)
-        yield solution, weigh(y - solution), weigh(scale.jacobian(X, solution))
+        yield solution, weigh(y - solution), scale.jacobian(X, solution, weigh)
 
 
 def structure_probability(

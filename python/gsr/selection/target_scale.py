@@ -7,13 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from gsr.selection.fitted import STEP, LawLike, Training, weight_slopes
+from gsr.selection.fitted import STEP, LawLike, Training, Weigh, weight_slopes
 from gsr.transformation import Array
 
 NEWTON_STEPS = 30
 SOLVED = 1e-10
-#: A slope of g below this part of its median is raised to it, so that no row rules the others.
+#: A row whose slope of g is below this part of the median must not rule the others: derivatives
+#: there may be so many times their medians.
 FLATTEST = 1e-3
+LARGEST = 1e3
+#: Part of the rows whose |y| is smaller than those that set the least step of differences.
+NEAR_ZERO = 0.05
 
 
 class TargetScale:
@@ -50,7 +54,7 @@ class TargetScale:
         with np.errstate(all="ignore"):
             if self.entry is not None and self.entry.has_derivative:
                 return np.asarray(self.entry.derivative(np.ascontiguousarray(y)))
-            step = STEP * np.maximum(np.abs(y), STEP * np.sqrt(np.mean(y**2)) + 1e-300)
+            step = STEP * np.maximum(np.abs(y), STEP * _small(y))
             middle, up, down = self.g(y), self.g(y + step), self.g(y - step)
             # At the edge of the domain one side has to do.
             up_fine, down_fine = np.isfinite(up), np.isfinite(down)
@@ -71,21 +75,19 @@ class TargetScale:
                 found = np.where(np.abs(other - y) < np.abs(found - y), other, found)
         return np.where(np.isfinite(found), found, np.nan)
 
-    def jacobian(self, X: Array, solution: Array) -> Array:
-        """Return dy/dc at a solution, one column for each constant; zero where there is none."""
-        slope = self.slope(solution)
-        known = np.isfinite(slope)
-        least = FLATTEST * np.median(np.abs(slope[known])) if known.any() else 1.0
-        slope = np.where(np.abs(slope) < least, np.copysign(least, slope), slope)
+    def jacobian(self, X: Array, solution: Array, weigh: Weigh) -> Array:
+        """Return dy/dc at a solution, one column for each constant; zero where there is none.
+
+        Rows are weighed as those of `Training.blocks`.
+        """
         columns = [
             self.data.features(self.law, X),
             -self.data.targets(self.law, solution)[:, 1:],
             weight_slopes(self.law, self.data, X, solution),
         ]
-        with np.errstate(all="ignore"):
-            slopes = np.column_stack(columns) / slope[:, None]
-        slopes[~np.isfinite(slopes).all(axis=1)] = 0.0
-        return slopes
+        rows = bounded(weigh(np.column_stack(columns)), self.slope(solution))
+        rows[~np.isfinite(solution)] = 0.0
+        return rows
 
     def _nearest_repeat(self, solution: Array, y: Array) -> Array:
         assert self.entry is not None
@@ -115,6 +117,35 @@ class TargetScale:
         with np.errstate(all="ignore"):
             step: Array = (self.g(y) - f) / self.slope(y)
         return step
+
+
+def bounded(rows: Array, slope: Array) -> Array:
+    """Return rows divided by slopes of g; where these are nearly 0, no larger than `LARGEST`.
+
+    Parameters
+    ----------
+    rows : array of shape (n, c)
+        Weighted derivatives of f(x) - g(y) by constants; the result has 0 where one is undefined.
+    slope : array of shape (n,)
+        Slopes of g.
+    """
+    with np.errstate(all="ignore"):
+        found = np.asarray(rows / slope[:, None])
+    known = np.isfinite(found).all(axis=1)
+    found[~known] = 0.0
+    if not known.any():
+        return found
+    flat = known & (np.abs(slope) < FLATTEST * np.median(np.abs(slope[known])))
+    typical = np.median(np.abs(found[known]), axis=0)
+    size = np.max(np.abs(found[flat]) / np.where(typical > 0.0, typical, np.inf), axis=1, initial=0)
+    found[flat] *= (LARGEST / np.maximum(size, LARGEST))[:, None]
+    return found
+
+
+def _small(y: Array) -> float:
+    """Return a small |y|, zero and a few that are near it aside."""
+    size = np.abs(y[np.isfinite(y) & (y != 0.0)])
+    return float(np.quantile(size, NEAR_ZERO)) if len(size) else 1.0
 
 
 def _single(law: LawLike, data: Training) -> Any:

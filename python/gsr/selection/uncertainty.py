@@ -161,10 +161,11 @@ def agrees_with_given(squared_error: float, freedom: int, noise: Noise) -> bool:
 
 
 def noise_level(squared_error: float, freedom: int, data: Training) -> float:
-    """Return the standard deviation of the noise in y; no law is known better than to rounding."""
+    """Return the standard deviation of the noise in rows of weight 1, no less than rounding is."""
     if freedom < 1:
         return math.inf
-    size = math.sqrt(sum(float(y @ y) for _, y, _ in data.blocks()) / len(data.y))
+    squares = sum(float((weigh(y) ** 2).sum()) for _, y, weigh in data.blocks())
+    size = math.sqrt(squares / len(data.y))
     return max(math.sqrt(squared_error / freedom), float(np.finfo(float).eps) * size)
 
 
