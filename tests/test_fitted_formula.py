@@ -198,3 +198,12 @@ def test_the_law_has_the_constants_that_it_tells(loss):
     found = fit_formula("y = a*x/(b + x)", x[:, None], y, ["x"], loss=loss)
     a, b = (found.constants[name].value for name in "ab")
     np.testing.assert_allclose(found.predict(x[:, None]), a * x / (b + x), rtol=1e-6)
+
+
+def test_fitted_numbers_are_shown_with_the_number_that_was_written():
+    x = np.linspace(0.5, 3, 40)[:, None]
+    y = 2 * np.sin(3.3 * x[:, 0] + 0.2) + 0.01 * np.random.default_rng(0).normal(size=40)
+    law = fit_formula("y = 1.5 sin(3.1 x1 + b)", x, y)
+    (line,) = [each for each in law.summary().splitlines() if each.startswith("  c1 = ")]
+    assert line.endswith(" (3.1 in the formula)")
+    assert law.summary().count("in the formula") == 1

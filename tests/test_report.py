@@ -132,6 +132,12 @@ def test_intervals_are_those_of_the_model(page, model):
         assert row.replace("-", "−") in text
 
 
+def test_constants_are_named_as_by_the_model(page, model):
+    text = Outline(page).text
+    for name in model.intervals(0.95):
+        assert name in text
+
+
 def test_forms_of_an_exact_law(exact):
     text = Outline(report.page(exact)).text
     assert "The law is exact" in text

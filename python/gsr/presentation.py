@@ -166,15 +166,12 @@ class Presentation:
         Returns
         -------
         dict
-            Name of the constant (alpha of a term, beta of a transformed target, a weight inside an
-            argument) to (value, lower end, upper end).
+            Name of the constant to (value, lower end, upper end), in the order of the formula. A
+            coefficient is named by its term, ``"coefficient of sin(c1 x1)"``, a constant inside a
+            term by a letter that stands for it there, ``"c1"``, and the constant term is
+            ``"constant"``. The printed formula may combine terms further.
         """
-        found = self._entry(index).uncertainty
-        ends = found.intervals(level)
-        return {
-            name: (float(value), float(low), float(high))
-            for name, value, (low, high) in zip(found.names, found.values, ends, strict=True)
-        }
+        return self._entry(index).intervals(level)
 
     def predict_interval(
         self,

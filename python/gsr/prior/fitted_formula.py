@@ -103,7 +103,9 @@ class FittedFormula(Equation):
         Returns
         -------
         dict
-            Name of the constant to (value, lower end, upper end).
+            Name of the constant to (value, lower end, upper end): letters of the formula, c1,
+            c2, ... for numbers that are fitted inside functions (see `summary`), and
+            ``"coefficient of ..."`` for terms without a letter.
         """
         ends = self.uncertainty.intervals(level)
         values = zip(self.uncertainty.names, self.uncertainty.values, ends, strict=True)
@@ -120,8 +122,13 @@ class FittedFormula(Equation):
 
     def summary(self) -> str:
         """Return the law, its constants with standard errors, and what it leaves, as text."""
+        numbers = {
+            name: f" ({value:g} in the formula)" for name, value in self.named.numbers.items()
+        }
         constants = [
-            f"  {name} = {c.value:.6g}" + (" (held)" if c.held else f" ± {c.error:.2g}")
+            f"  {name} = {c.value:.6g}"
+            + (" (held)" if c.held else f" ± {c.error:.2g}")
+            + numbers.get(name, "")
             for name, c in self.constants.items()
         ]
         left = f"residual: {self.level}, rmse {self.rmse:.3g}; {self.noise_}"

@@ -81,6 +81,13 @@ class NamedConstants:
         for symbol in self.model.inner:
             yield symbol.name if self.known.starts[symbol] is None else next(free)
 
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The numbers that are fitted inside functions, as they are written in the formula."""
+        starts = (self.known.starts[symbol] for symbol in self.model.inner)
+        named = zip(self.names, starts, strict=False)
+        return {name: float(start) for name, start in named if start is not None}
+
     def _coefficient_name(self, k: int) -> str:
         if k in self.letters or k in self.scales:
             return str((self.letters.get(k) or self.scales[k].symbol).name)

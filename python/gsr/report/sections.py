@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gsr.encoding.writing import number as digits
-from gsr.encoding.writing import shown_name, text
+from gsr.encoding.writing import shown_name
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.plotting.drawing import number
@@ -18,7 +18,7 @@ from gsr.plotting.pictures import Rows, determination
 from gsr.report import mathml
 from gsr.report.origin import Source, Target
 from gsr.selection import FrontEntry
-from gsr.selection.fitted import weights
+from gsr.selection.constant_names import CONSTANT
 
 #: Explicit forms that are typeset at most.
 MOST_BRANCHES = 4
@@ -224,13 +224,11 @@ def _constants(entry: FrontEntry) -> str:
         return "<p>How well they are known was not stored with the model.</p>"
     if not found.names:
         return "<p>The law has none.</p>"
-    names = constant_names(entry)
-    ends = found.intervals(0.95)
     rows = [
-        f'<tr><th scope="row">{names.get(name, escape(name))}</th>'
+        f'<tr><th scope="row">{_constant_name(name)}</th>'
         f'<td class="number">{_limited(value)}</td>'
         f'<td class="span">{_limited(low)} to {_limited(high)}</td></tr>'
-        for name, value, (low, high) in zip(found.names, found.values, ends, strict=True)
+        for name, (value, low, high) in entry.intervals(0.95).items()
     ]
     heads = ("constant", "value", "95 % interval")
     note = (
@@ -244,26 +242,16 @@ def _limited(value: float) -> str:
     return digits(float(value)).replace("-", "−") if math.isfinite(value) else "not determined"
 
 
-def constant_names(entry: FrontEntry) -> dict[str, str]:
-    """Return, as HTML, what each constant belongs to: a term of either side, or an argument."""
-    law, equation = entry.law, entry.equation
-    phi = [_term(m, equation.library, equation.feature_names) for m in law.phi]
-    psi = [_term(m, equation.target_library, (equation.target_name,)) for m in law.psi]
-    names = {f"alpha[{k}]": f"factor of {t}" for k, t in enumerate(phi)}
-    names |= {f"alpha[{k}]": "the constant" for k, t in enumerate(phi) if t == _code("1")}
-    names |= {f"beta[{k}]": f"factor of {t}" for k, t in enumerate(psi) if k}
-    for k, place in enumerate(weights(law)):
-        inside = (phi if place.side == "phi" else psi)[place.term]
-        names[f"weight[{k}]"] = f"inside {inside}"
-    return names
+def _constant_name(name: str) -> str:
+    """Return the name of a constant as HTML, with the term in it as code."""
+    words, term = "coefficient of ", name.removeprefix("coefficient of ")
+    if name == CONSTANT or term == name:
+        return name if name == CONSTANT else _code(name)
+    return words + _code(term)
 
 
 def _code(shown: str) -> str:
     return f"<code>{escape(shown)}</code>"
-
-
-def _term(matrix: Any, library: Any, names: Sequence[str]) -> str:
-    return _code(text(matrix, library, names, absolute=False))
 
 
 # ---- the front ---------------------------------------------------------------------------------

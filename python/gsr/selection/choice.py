@@ -21,6 +21,7 @@ from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.prediction.explicit import exponent
 from gsr.selection.bounds import excursion
+from gsr.selection.constant_names import constant_names
 from gsr.selection.criteria import (
     BITS_OF_POLE,
     EQUAL_BITS,
@@ -212,6 +213,21 @@ class FrontEntry:
     def uncertainty(self) -> Uncertainty:
         """Standard errors and intervals of the constants."""
         return uncertainty(*self._fitted())
+
+    def intervals(self, level: float = 0.95) -> dict[str, tuple[float, float, float]]:
+        """Return (value, lower end, upper end) of each constant by its name.
+
+        Parameters
+        ----------
+        level : float
+            Confidence, between 0 and 1.
+        """
+        values, ends = self.uncertainty.values, self.uncertainty.intervals(level)
+        found = {}
+        for place, name, shift in constant_names(self.law, self.equation):
+            low, high = ends[place] + shift
+            found[name] = (float(values[place] + shift), float(low), float(high))
+        return found
 
     @cached_property
     def rounded(self) -> Rounded:
