@@ -207,3 +207,18 @@ def test_fitted_numbers_are_shown_with_the_number_that_was_written():
     (line,) = [each for each in law.summary().splitlines() if each.startswith("  c1 = ")]
     assert line.endswith(" (3.1 in the formula)")
     assert law.summary().count("in the formula") == 1
+
+
+def test_the_result_says_which_names_are_columns_and_which_constants():
+    table = np.column_stack([x, 2 - x, x**2])
+    law = fit_formula("signal = a*time + b*zzz", table, x, ["time", "z", "w"], "signal")
+    assert repr(law).splitlines() == [
+        str(law), "columns: time; not used: z, w", "constants: a, b, zzz (held at 1)"
+    ]  # fmt: skip
+    assert repr(law) == "\n".join(law.summary().splitlines()[:3])
+    assert "\n" not in str(law)
+
+
+def test_a_formula_with_all_columns_and_no_letters():
+    law = fit_formula("y = 2.5 x1", X, x)
+    assert repr(law).splitlines() == [str(law), "columns: x1"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -71,6 +72,22 @@ class FittedFormula(Equation):
     uncertainty: Uncertainty = field(repr=False)
     named: NamedConstants = field(repr=False)
 
+    def __repr__(self) -> str:
+        return "\n".join([str(self), *self._names()])
+
+    def _names(self) -> Iterator[str]:
+        """Yield which names of the formula are columns, and which are constants."""
+        used = self.named.columns
+        columns, unused = (
+            ", ".join(name for j, name in enumerate(self.feature_names) if (j in used) == wanted)
+            for wanted in (True, False)
+        )
+        yield f"columns: {columns or 'none'}" + (f"; not used: {unused}" if unused else "")
+        held = self.named.held
+        constants = [name + " (held at 1)" * (name in held) for name in self.named.written]
+        if constants:
+            yield f"constants: {', '.join(constants)}"
+
     # ---- constants ---------------------------------------------------------------------------
 
     @property
@@ -132,7 +149,7 @@ class FittedFormula(Equation):
             for name, c in self.constants.items()
         ]
         left = f"residual: {self.level}, rmse {self.rmse:.3g}; {self.noise_}"
-        return "\n".join([str(self), *constants, left])
+        return "\n".join([repr(self), *constants, left])
 
     # ---- predictions -------------------------------------------------------------------------
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import cmath
 import math
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-from gsr.encoding.writing import shown_name
 from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.prior.formula_text import Node
@@ -17,6 +17,9 @@ from gsr.transformation import BUILTINS, Transformation
 
 #: Numbers beyond this, or below its reciprocal, are mistakes.
 LARGEST = 1e100
+#: How like a variable's name a constant's must be to be taken for a mistake; names of few letters
+#: differ by much if they differ in one.
+LIKE, LIKE_SHORT, SHORT = 0.8, 0.6, 3
 #: What a user may call a transformation; some have no place in the library by themselves.
 ALIASES = {
     "log": "log",
@@ -54,6 +57,8 @@ class Builder:
         The target.
     library, target_library : Library
         Whose own transformations may be used.
+    strict : bool
+        Whether a constant with a name like that of a variable is an error, not only a warning.
     """
 
     feature_names: Sequence[str]
@@ -62,6 +67,7 @@ class Builder:
     target_library: Library
     starts: dict[Any, float | None] = field(default_factory=dict)
     letters: dict[str, Any] = field(default_factory=dict)
+    strict: bool = False
 
     def __post_init__(self) -> None:
         import sympy
@@ -164,20 +170,19 @@ class Builder:
         return symbol
 
     def _check_letter(self, name: str) -> None:
-        """Refuse names that are more likely a misspelt variable than a constant."""
+        """Refuse functions, and warn of names that may be those of misspelt variables."""
         if name in self.functions:
             raise GSRError(f"the function {name} needs its argument in brackets: {name}(...)")
-        stem = name.rstrip("0123456789")
-        numbered = [v for v in self.variables if v != stem and v.rstrip("0123456789") == stem]
-        near = numbered or get_close_matches(name, self.variables, n=1, cutoff=0.8)
-        if (numbered and stem != name) or (near and len(name) > 3):
-            raise GSRError(
-                f"{name!r} is no feature and not the target, but too like {near[0]!r} for a"
-                f" constant; {self._there_are()}"
-            )
-
-    def _there_are(self) -> str:
-        return f"there are {', '.join(shown_name(name) for name in self.variables)}"
+        near = nearest_name(name, self.variables)
+        if near is None:
+            return
+        if self.strict:
+            raise GSRError(f"{name!r} is no column; did you mean {near!r}?")
+        warnings.warn(
+            f"{name!r} in the formula is no column, so it is a constant to be fitted;"
+            f" did you mean {near!r}?",
+            stacklevel=2,
+        )
 
     def _call(self, name: str, argument: Any) -> Any:
         import sympy
@@ -193,6 +198,28 @@ class Builder:
             raise GSRError("the formula divides by 0")
         forms = {"identity": 1, "inverse": -1, "square": 2, "cube": 3}
         return argument ** forms[name] if name in forms else sympy.exp(-argument)
+
+
+def nearest_name(name: str, variables: Iterable[str]) -> str | None:
+    """Return the variable that a name may be meant to be, if there is one.
+
+    Parameters
+    ----------
+    name : str
+        A name that is no variable. One that ends with 0, as x0, is a usual name of a constant.
+    variables : iterable of str
+        The variables.
+    """
+    stem = name.rstrip("0123456789")
+    if len(name) == 1 or name.endswith("0"):
+        return None
+    known = {each.lower(): each for each in variables}
+    numbered = [v for v in known if v.rstrip("0123456789") == stem.lower() != v]
+    cutoff = LIKE_SHORT if len(name) <= SHORT else LIKE
+    near = get_close_matches(
+        name.lower(), numbered or known, n=1, cutoff=0.0 if numbered else cutoff
+    )
+    return known[near[0]] if near and (not numbered or stem != name) else None
 
 
 def _operated(node: Node, parts: Sequence[complex]) -> complex:

@@ -40,6 +40,10 @@ class NamedConstants:
 
     def __init__(self, formula: Known, d: int) -> None:
         self.known, self.d = reduced(formula), d
+        #: Names of the formula that are constants, and the columns that are in it, from 0.
+        self.written = tuple(s.name for s, start in formula.starts.items() if start is None)
+        symbols = {s for term in formula.features for s in term.basis.free_symbols}
+        self.columns = {int(s.name[1:]) - 1 for s in symbols if not s.is_Dummy}
         model = self.model
         terms = [*self.known.target, *self.known.features]
         self.expressions = [term.coefficient for term in terms]

@@ -124,7 +124,7 @@ def parse_terms(
     """
     found = []
     for each in [terms] if isinstance(terms, str) else terms:
-        reader = Reader(feature_names, target_name, library, library)
+        reader = Reader(feature_names, target_name, library, library, strict=True)
         known = _read(each, reader)
         alone = [(t.coefficient, t.basis) for t in known.target] == [(1, reader.y)]
         if not alone or "=" in str(each) or not isinstance(each, (str, _expression())):
@@ -161,7 +161,7 @@ def fit_formula(
     Parameters
     ----------
     formula : str, Equation, sympy.Expr or sympy.Eq
-        As for `parse`.
+        As for `parse`. A constant whose name is like that of a column comes with a warning.
     X : array or data frame of shape (N, d)
         Features.
     y : array or series of shape (N,)
@@ -189,7 +189,8 @@ def fit_formula(
     Returns
     -------
     FittedFormula
-        The `Equation`, exact to rounding where the data are, with errors of its constants.
+        The `Equation`, exact to rounding where the data are, with errors of its constants. Its
+        `repr` says which names of the formula are columns and which are constants.
 
     Examples
     --------
