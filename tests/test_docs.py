@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import gsr.estimator
+from gsr.selection import criteria
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -68,6 +69,16 @@ def test_code_blocks_run(page, workplace):
 def test_settings_are_those_of_the_program():
     page = text_of(DOCS / "howto" / "command-line.md")
     assert RUN_PAGES.SETTINGS.search(page)[0] == RUN_PAGES.settings_table(), "run docs/run_pages.py"
+
+
+def test_criteria_are_all_described():
+    names = [name.replace("within x", "within 0.1") for name in criteria.CRITERIA]
+    page = text_of(DOCS / "howto" / "noise.md").partition("## Which law is chosen?")[2]
+    rows = [line for line in page.partition("```python")[0].splitlines() if line.startswith("|")]
+    told = str(gsr.estimator.GSRRegressor.__doc__)
+    for name in names:
+        assert any(f'`"{name}"`' in row.split("|")[1] for row in rows), name
+        assert f'"{name}"' in told
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)

@@ -118,8 +118,8 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
 
     criterion : str or callable, default "mdl"
         **Choice.** Which law of the front is chosen when none is exact: ``"mdl"``, ``"bic"``,
-        ``"aicc"``, ``"held_out"``, ``"rmse"``, ``"simplest within 0.1"``, or a function of a
-        `FrontEntry` of which the least is taken.
+        ``"aicc"``, ``"elbow"``, ``"held_out"``, ``"rmse"``, ``"simplest within 0.1"``, or a
+        function of a `FrontEntry` of which the least is taken.
     poles : {"avoid", "forbid", "allow"}
         What to do with laws that are not defined everywhere between the training rows.
     validation_fraction : float, optional

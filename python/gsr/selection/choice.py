@@ -494,9 +494,10 @@ def best(
     criterion : str or callable
         ``"mdl"``: the shortest description of law and data together. ``"bic"``, ``"aicc"``:
         the information criteria. ``"held_out"``: the least error on held-out rows, or leaving
-        out one row at a time. ``"rmse"``: the least error. ``"simplest within 0.1"``: the
-        simplest law whose error is at most 10 % above the least. A callable takes an entry and
-        returns what is to be least.
+        out one row at a time. ``"elbow"``: the law farthest below the line from the simplest to
+        the most accurate, in the logarithm of the error. ``"rmse"``: the least error.
+        ``"simplest within 0.1"``: the simplest law whose error is at most 10 % above the least.
+        A callable takes an entry and returns what is to be least.
     poles : {"avoid", "forbid", "allow"}
         What happens to laws with poles or undefined points between the samples, exact laws
         apart: ``"forbid"`` passes over them, ``"avoid"`` too unless they make the description
