@@ -215,6 +215,11 @@ WIDER = [
     ([[8, 1, ONE, ONE, -1]], "tan(2 - x1)", "tan(2 - x1)"),
     ([[1, 0, 2], [1, 3, 1, 0.5]], "x2 (0.5 x1)", "0.5*x1*x2"),
     ([[-11, 2, 1, -2]], "1/ln(x1/x2)", "1/log(x1/x2)"),
+    ([[13, 1, 1, -2]], "cbrt(x1 - x2)", "sign(x1 - x2)*Abs(x1 - x2)**Rational(1, 3)"),
+    ([[-13, 2, 1, -2]], "1/cbrt(x1/x2)", "1/(sign(x1/x2)*Abs(x1/x2)**Rational(1, 3))"),
+    ([[14, 1, 1, -2]], "abs(x1 - x2)", "Abs(x1 - x2)"),
+    ([[5, 0, ROW + 2, 0], [14, 1, 1, -2]], "sqrt(abs(x1 - x2))", "sqrt(Abs(x1 - x2))"),
+    ([[-15, 3, 1, 9.8]], "1/arctan(9.8 x1)", "1/atan(9.8*x1)"),
     ([[9, 1, 1, ROW + 2], [-1, 1, ONE, ROW + 3], [10, 0, 2, 0]], "tanh(x1 + 1/(1 + exp(x2)))",
      "tanh(x1 + 1/(1 + exp(x2)))"),
 ]  # fmt: skip
@@ -335,7 +340,7 @@ def test_own_transformations_inside_others():
         ([[6, 3, -1, 0.5]], "row 1: weights must be finite, and hold the signs"),
         ([[6, 3, 1, np.nan]], "row 1: weights must be finite"),
         ([[6, 1, 1, 0.5]], "row 1: entry 4 is 0.5, but only weights may be no integers"),
-        ([[1, 0, 1], [-13, 0, 1]], "row 2: no transformation of the library"),
+        ([[1, 0, 1], [-16, 0, 1]], "row 2: no transformation of the library"),
         ([[6, 4, 1]], "row 1: no argument type"),
     ],
 )
@@ -470,7 +475,8 @@ def test_wider_matrices_decode_print_and_encode():
 def parsed_text(written):
     return sympy.parse_expr(
         written,
-        {f"x{v + 1}": sympy.Symbol(f"x{v + 1}", real=True) for v in range(D)},
+        {f"x{v + 1}": sympy.Symbol(f"x{v + 1}", real=True) for v in range(D)}
+        | {"arctan": sympy.atan, "cbrt": lambda t: sympy.sign(t) * sympy.cbrt(sympy.Abs(t))},
         (
             *sympy.parsing.sympy_parser.standard_transformations,
             sympy.parsing.sympy_parser.convert_xor,

@@ -264,10 +264,15 @@ def test_latex():
         ("exp(1/T)", r"-5020 \, e^{\frac{1}{T}}"),
         ("-1/T", r"-5020 \, \left(- \frac{1}{T}\right)"),
         ("0.25/T", r"-5020 \, \frac{0.25}{T}"),
+        ("1/abs(T)", r"-\frac{5020}{\left|{T}\right|}"),
+        ("atan(T)", r"-5020 \, \arctan{\left(T \right)}"),
+        ("sign(T)*abs(T)**Rational(1, 3)", r"-5020 \, \sqrt[3]{T}"),
+        ("1/(sign(T)*abs(T)**Rational(1, 3))", r"-\frac{5020}{\sqrt[3]{T}}"),
     ],
 )
 def test_a_coefficient_goes_into_its_fraction(expression, shown):
-    assert latex.side([(-5020.0, sympy.sympify(expression))]) == shown
+    real = {name: sympy.Symbol(name, real=True) for name in "abT"}
+    assert latex.side([(-5020.0, sympy.sympify(expression, real))]) == shown
 
 
 def test_what_nothing_multiplies_is_as_it_was():

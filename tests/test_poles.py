@@ -55,6 +55,9 @@ def test_safe(phi, box):
         ([[[10, 3, 1, 1000.0]]], [(0, 1)], "overflow"),
         ([[[11, 3, 30002, 30000, 1.0, -2.0], [4, 0, 1]]], [(0, 2)], "logarithm of 0"),
         ([[[-11, 0, 1]]], [(0.5, 1.7)], "division by 0"),  # 1/ln|x1|
+        ([[[-13, 0, 1]]], [(-1, 2)], "division by 0"),
+        ([[[-14, 1, 1, -2]]], [(0, 1), (0.6, 0.1)], "division by 0"),
+        ([[[-15, 0, 1]]], [(-1, 2)], "division by 0"),
     ],
 )
 def test_unsafe(phi, box, reason):
@@ -103,6 +106,12 @@ def test_zeros_of_y_are_no_poles_of_a_law_for_its_logarithm():
         (LN_Y, [1e4, 0.5], "unsafe"),
         ([[9]], [0.5, 0.4], "safe"),
         ([[9]], [0.5, 0.6], "unsafe"),
+        ([[13]], [1.0, -0.5], "safe"),
+        ([[14]], [1.0, 0.0], "safe"),
+        ([[14]], [1.0, -0.5], "unsafe"),
+        ([[15]], [1.0, 0.5], "safe"),
+        ([[15]], [1.0, 0.6], "unsafe"),
+        ([[15]], [1.0, 1.7], "unsafe"),
     ],
 )
 def test_the_inverse_of_g(psi, alpha, verdict):
@@ -110,12 +119,12 @@ def test_the_inverse_of_g(psi, alpha, verdict):
 
 
 def test_what_is_not_known():
-    own = Transformation("arctan", np.arctan, "atan({})")
+    own = Transformation("arcsinh", np.arcsinh, "asinh({})")
     library = Library(["identity", own])
     X = np.linspace(0, 1, 9)[:, None]
     found = poles(law([[[2, 0, 1]]], [1.0]), library, LIBRARY, X)
     assert found.verdict == "unknown"
-    assert "arctan" in found.reason
+    assert "arcsinh" in found.reason
     two = law([X1], [1.0], [[[3]], [[1]]], [1.0, -8.0])
     assert poles(two, LIBRARY, LIBRARY, X).verdict == "unknown"
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-from gsr.encoding import complexity
+from gsr.encoding import complexity, encode, text
 from gsr.library import resolve
 from gsr.selection.fitted import FittedLaw, Training, constants, with_constants
 from gsr.selection.noise import of_kind
@@ -208,9 +208,27 @@ def test_a_part_that_is_nothing_goes_though_the_rest_crosses_zero():
     assert found.phi[0] == [[library.code("sin"), 3, 1, 1.3]]
 
 
+@pytest.mark.parametrize(
+    ("formula", "low", "plain"),
+    [
+        ("abs(x1)", 0.0, "x1"),
+        ("1/abs(x1*x2)", 0.1, "1/(x1 x2)"),
+        ("cbrt(2*x1 + abs(x1))", 0.1, "cbrt(3 x1)"),
+        ("abs(x1 - 4)*abs(x1)", 0.0, "x1 abs(x1 - 4)"),
+        ("abs(x1)", -0.1, "abs(x1)"),
+    ],
+)
+def test_bars_around_what_is_not_negative_go(formula, low, plain):
+    library = resolve("all")
+    X = np.random.default_rng(0).uniform(low, 3.0, (40, 2))
+    data = Training(library, library, X, X[:, 0])
+    found = plainer(fitted_law(encode(formula, library, 2), 2.0, library, data), data)
+    assert text(found.phi[0], library) == plain
+
+
 def fitted_law(matrix, alpha, library, data):
     y = [[library.code("identity"), 0, 1]]
-    nodes = complexity(matrix, library) + 3
+    nodes = complexity(matrix, library, data.X.shape[1]) + 3
     return FittedLaw((matrix,), (y,), np.array([alpha]), np.ones(1), nodes, 0.0, 0.0, False, 0.0)
 
 

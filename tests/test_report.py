@@ -254,7 +254,7 @@ def reading(node):
     if tag == "msqrt":
         return f"(({''.join(parts)})**0.5)"
     if tag == "mroot":
-        return f"(({parts[0]})**(1/({parts[1]})))"
+        return f"root({parts[0]}, {parts[1]})"
     if tag == "msup" and parts[0] in FUNCTIONS:
         return f"(lambda t: {parts[0]}(t)**({parts[1]}))"
     if tag in ("msup", "msubsup"):
@@ -268,6 +268,7 @@ def reading(node):
 
 FUNCTIONS = {
     "sin": math.sin, "cos": math.cos, "tanh": math.tanh, "ln": math.log, "arctan": math.atan,
+    "root": lambda t, n: math.copysign(abs(t) ** (1 / n), t),
     "exp": math.exp, "sgn": lambda t: math.copysign(1, t), "max": max,
 }  # fmt: skip
 
@@ -295,6 +296,9 @@ EXPRESSIONS = [
     2.5 * 3**x1,
     (-y) ** sympy.Float(1.5),
     sympy.sign(y) * sympy.Abs(y) ** sympy.Rational(2, 3),
+    sympy.sign(y) * sympy.Abs(y) ** sympy.Rational(1, 3),
+    1 / (sympy.sign(y - 1) ** 2 * sympy.Abs(y - 1) ** sympy.Rational(2, 3)),
+    sympy.Abs(y) * sympy.atan(y),
     sympy.Float(-0.5) * distance * sympy.sqrt(distance),
     sympy.pi * x1 / 2 - sympy.Rational(3, 4),
     sympy.Max(x1, y),

@@ -23,7 +23,9 @@ from gsr.selection import choice
 from gsr.selection.fitted import FittedLaw, Training
 
 ALL = PRESETS["all"]
-ARCTAN = Transformation("arctan", np.arctan, "atan({})", inverse=np.tan, inverse_sympy="tan({})")
+ARCSINH = Transformation(
+    "arcsinh", np.arcsinh, "asinh({})", inverse=np.sinh, inverse_sympy="sinh({})"
+)
 CRITERION_RAN = []
 
 
@@ -235,25 +237,25 @@ def test_several_targets(tmp_path):
 
 
 def own_model(**parameters):
-    library = Library(["identity", "sin", ARCTAN])
-    law = ([(1.0, "y")], [(3.0, "atan(x1*x2)"), (-1.0, "x2")])
-    y = 3 * np.arctan(WIDE[:, 0] * WIDE[:, 1]) - WIDE[:, 1]
+    library = Library(["identity", "sin", ARCSINH])
+    law = ([(1.0, "y")], [(3.0, "asinh(x1*x2)"), (-1.0, "x2")])
+    y = 3 * np.arcsinh(WIDE[:, 0] * WIDE[:, 1]) - WIDE[:, 1]
     return fitted([law], WIDE, y, library, **parameters)
 
 
 def test_own_transformations_are_given_when_loading(tmp_path):
-    model = own_model(target_library=["identity", ARCTAN])
+    model = own_model(target_library=["identity", ARCSINH])
     path = saved(model, tmp_path / "m.json")
-    back = gsr.load(path, [ARCTAN])
+    back = gsr.load(path, [ARCSINH])
     assert bits(back.predict(WIDE)) == bits(model.predict(WIDE))
-    assert back.library == model.library and back.target_library == ["identity", ARCTAN]
-    with pytest.raises(GSRError, match=r"m\.json.*arctan \(atan\(\{\}\)\).*transformations=\[arc"):
+    assert back.library == model.library and back.target_library == ["identity", ARCSINH]
+    with pytest.raises(GSRError, match=r"m\.json.*arcsinh \(asinh\(\{\}\)\).*transformations=\["):
         gsr.load(path)
-    other = Transformation("arctan", np.tanh, "tanh({})", inverse=np.arctanh)
-    with pytest.raises(GSRError, match="'arctan' is not the one of the file: its sympy is 'tanh"):
+    other = Transformation("arcsinh", np.tanh, "tanh({})", inverse=np.arctanh)
+    with pytest.raises(GSRError, match="'arcsinh' is not the one of the file: its sympy is 'tanh"):
         gsr.load(path, [other])
-    with pytest.raises(GSRError, match=r"must hold gsr\.Transformation objects, not 'arctan'"):
-        gsr.load(path, ["arctan"])
+    with pytest.raises(GSRError, match=r"must hold gsr\.Transformation objects, not 'arcsinh'"):
+        gsr.load(path, ["arcsinh"])
 
 
 def test_parameters_come_back(tmp_path):
@@ -264,7 +266,7 @@ def test_parameters_come_back(tmp_path):
         "forbid": {"x1": ["sin"]},
         "max_time": None,
     }
-    back = gsr.load(saved(own_model(**parameters), tmp_path / "m.json"), [ARCTAN])
+    back = gsr.load(saved(own_model(**parameters), tmp_path / "m.json"), [ARCSINH])
     wanted = {**parameters, "required_terms": ["x1*x2"]}
     assert {name: getattr(back, name) for name in wanted} == wanted
 
@@ -277,7 +279,7 @@ def test_callables_are_left_out_with_a_note(tmp_path):
     stored = json.loads(path.read_text())["model"]
     assert stored["parameters"]["callback"] is None
     assert set(stored["not_stored"]) == {"criterion", "callback", "random_state"}
-    back = gsr.load(path, [ARCTAN])
+    back = gsr.load(path, [ARCSINH])
     assert (back.criterion, back.callback, back.random_state) == ("mdl", None, None)
     assert not CRITERION_RAN
 

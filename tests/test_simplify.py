@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import sympy
 
+from gsr.encoding.forms import with_cube_roots, without_cube_roots
 from gsr.encoding.sympy_text import written
 from gsr.encoding.writing import html, text, weighted_sum
 from gsr.selection import simplify
@@ -171,6 +172,29 @@ def test_bars_are_written():
     size = sympy.Abs(x1 - x2)
     assert written(2 * sympy.log(size) + size**1.5 / x1) == "2 ln|x1 - x2| + |x1 - x2|^1.5/x1"
     assert written(sympy.log(sympy.Abs(size - 2))) == "ln(abs(|x1 - x2| - 2))"
+
+
+def root(t):
+    return sympy.sign(t) * sympy.Abs(t) ** sympy.Rational(1, 3)
+
+
+@pytest.mark.parametrize(
+    ("expression", "shown"),
+    [
+        (root(x1), "cbrt(x1)"),
+        (2.5 * root(x1**2 * x2) / x1, "2.5 cbrt(x2 x1^2)/x1"),
+        (1 / root(x1 - 2), "1/cbrt(x1 - 2)"),
+        (root(x1) ** 2 - sympy.Abs(x1) ** sympy.Rational(2, 3), "cbrt(x1)^2 - |x1|^(2/3)"),
+        (root(root(x1) + 1), "cbrt(cbrt(x1) + 1)"),
+        (sympy.sqrt(root(x1)) * sympy.Abs(root(x2)), "sqrt(cbrt(x1)) |cbrt(x2)|"),
+        (sympy.sign(x1) * x2, "x2 sign(x1)"),
+        (sympy.sign(x1) * sympy.sqrt(sympy.Abs(x1)), "sqrt(|x1|) sign(x1)"),
+        (sympy.atan(2.5 * x1), "arctan(2.5 x1)"),
+    ],
+)
+def test_cube_roots_are_written_as_such(expression, shown):
+    assert written(expression) == shown
+    assert without_cube_roots(with_cube_roots(expression)) == expression
 
 
 def test_html():

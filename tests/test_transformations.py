@@ -25,6 +25,9 @@ EXACT = {
     "exp": mpmath.exp,
     "ln": lambda t: mpmath.log(abs(t)),
     "exp_neg": lambda t: mpmath.exp(-t),
+    "cbrt": lambda t: mpmath.sign(t) * mpmath.cbrt(abs(t)),
+    "abs": abs,
+    "arctan": mpmath.atan,
 }
 # Values at 0, inf and -inf.
 AT_LIMITS = {
@@ -41,6 +44,9 @@ AT_LIMITS = {
     "exp": (1, np.inf, 0),
     "ln": (-np.inf, np.inf, np.inf),
     "exp_neg": (1, 0, np.inf),
+    "cbrt": (0, np.inf, -np.inf),
+    "abs": (0, np.inf, np.inf),
+    "arctan": (0, np.pi / 2, -np.pi / 2),
 }
 every = pytest.mark.parametrize("name", BUILTINS)
 
@@ -164,6 +170,9 @@ PRINCIPAL = {
     "exp": (-30, 30),
     "ln": (0.01, 50),
     "exp_neg": (-30, 30),
+    "cbrt": (-50, 50),
+    "abs": (0.01, 50),
+    "arctan": (-30, 30),
 }
 with_inverse = pytest.mark.parametrize("name", PRINCIPAL)
 
@@ -203,6 +212,9 @@ def test_inverse_is_that_of_mpmath(name):
         "exp": mpmath.log,
         "ln": mpmath.exp,
         "exp_neg": lambda v: -mpmath.log(v),
+        "cbrt": lambda v: v**3,
+        "abs": lambda v: v,
+        "arctan": mpmath.tan,
     }[name]
     v = t.value(principal(name))
     for value, back in zip(v.tolist(), t.inverse(v), strict=True):
@@ -226,7 +238,7 @@ def test_mirror_gives_the_other_solution(name):
 
 def test_mirrors_and_periods_are_those_of_the_functions():
     mirrors = {n: t.mirror for n, t in BUILTINS.items() if not np.isnan(t.mirror)}
-    assert mirrors == {"square": 0.0, "cos": 0.0, "ln": 0.0, "sin": np.pi}
+    assert mirrors == {"square": 0.0, "abs": 0.0, "cos": 0.0, "ln": 0.0, "sin": np.pi}
     periods = {n: t.period for n, t in BUILTINS.items() if t.period != 0.0}
     assert periods == {"cos": 2 * np.pi, "sin": 2 * np.pi, "tan": np.pi}
 
@@ -244,7 +256,8 @@ def test_values_repeat_with_the_period_and_not_before(name, k):
 
 def test_principal_inverse_of_a_value_out_of_range_is_nan():
     for name, outside in [("cos", 1.1), ("sin", -1.1), ("tanh", 1.5), ("square", -1.0),
-                          ("sqrt", -1.0), ("exp", -1.0), ("exp_neg", -1.0)]:  # fmt: skip
+                          ("sqrt", -1.0), ("abs", -1.0), ("arctan", 1.6), ("exp", -1.0),
+                          ("exp_neg", -1.0)]:  # fmt: skip
         assert np.isnan(BUILTINS[name].inverse([outside])).all(), name
 
 

@@ -168,6 +168,10 @@ SHARED = [[CODE["identity"], 2, ROW + 2, -2], [CODE["sqrt"], 1, ROW + 3, ROW + 4
         (["sin(2.5*x1)*x1/x2"], "y", None, "the argument has the unit m"),
         (["sin(x2/x1 + 2.5*x1)"], "y", "the argument has the unit m^-1 s", "x1 has"),
         (["exp(1/(1.5*x1 + 2.5*x2))"], "y", None, "x1 has the unit m, but x2 has the unit s"),
+        (["cbrt(x1**2*x3)/x2"], "y", None, None),
+        (["cbrt(x1)"], "y", None, "y has the unit m s^-1, but cbrt(x1) has the unit m^(1/3)"),
+        (["x1/x2"], "cbrt(y)", None, "cbrt(y) has the unit m^(1/3) s^(-1/3), but"),
+        (["arctan(x1)"], "y", "arctan(x1): the argument has the unit m", "arctan(x1): the arg"),
         (["x1/x2"], "log(y)", "ln(y): the argument has the unit m s^-1", "ln(y)"),
         (["x1/x2"], "y + y**2", None, "y has the unit m s^-1, but y^2 has"),
     ],
@@ -185,10 +189,10 @@ def test_terms_with_coefficient_0_do_not_count():
 
 
 def test_own_transformations_have_no_units():
-    own = Transformation("arctan", np.arctan, "atan({})")
+    own = Transformation("arcsinh", np.arcsinh, "asinh({})")
     library = Library(["identity", "inverse", own])
-    law = equation(["atan(x1)"], library=library)
-    assert units.check(law, UNITS) == ["arctan(x1): the argument has the unit m"]
+    law = equation(["asinh(x1)"], library=library)
+    assert units.check(law, UNITS) == ["arcsinh(x1): the argument has the unit m"]
     assert units.check(law, {**UNITS, "x1": "1"}) == []
 
 

@@ -53,7 +53,14 @@ def shown(found, names=NAMES, target="y", library=ALL):
         ("y = -x1^2", ["y"], ["x1^2"], [-1]),
         ("y = sin(pi x1)", ["y"], ["sin(3.14159 x1)"], [1]),
         ("y = 7", ["y"], ["1"], [7]),
-        ("y = |x1 - x2|", ["y"], ["sqrt((x1 - x2)^2)"], [1]),
+        ("y = |x1 - x2|", ["y"], ["abs(x1 - x2)"], [1]),
+        ("y = 2 cbrt(x1) + abs(x2)", ["y"], ["cbrt(x1)", "abs(x2)"], [2, 1]),
+        ("y = cbrt(8 x1)", ["y"], ["cbrt(x1)"], [2]),
+        ("y = x1^(1/3)", ["y"], ["cbrt(x1)"], [1]),
+        ("y = (1 - x1)^(-5/3)", ["y"], ["1/((1 - x1) cbrt(1 - x1)^2)"], [1]),
+        ("y = |x1|^(1/3)", ["y"], ["cbrt(abs(x1))"], [1]),
+        ("y = atan(x1) + arctan(2.5 x2)", ["y"], ["arctan(x1)", "arctan(2.5 x2)"], [1, 1]),
+        ("cbrt(y) = x1", ["cbrt(y)"], ["x1"], [1]),
     ],
 )
 def test_structures(formula, psi, phi, alpha):
@@ -75,10 +82,10 @@ def test_each_letter_inside_is_a_free_weight():
 
 
 def test_own_transformations():
-    own = Transformation("arctan", np.arctan, "atan({})")
+    own = Transformation("arcsinh", np.arcsinh, "asinh({})")
     library = Library(["identity", own])
-    found = read("y = 2 arctan(x1)", library=library)
-    assert shown(found, library=library) == (["y"], ["arctan(x1)"])
+    found = read("y = 2 arcsinh(x1)", library=library)
+    assert shown(found, library=library) == (["y"], ["arcsinh(x1)"])
 
 
 @pytest.mark.parametrize(
@@ -240,6 +247,11 @@ A, B = X.T
         ("y = a exp(-a x1)", 1.4 * np.exp(-1.4 * A), "1.4 exp(-1.4 x1)"),
         ("y = 1.5 sin(9.5 x1)", 2 * np.sin(9.8 * A), "2 sin(9.8 x1)"),
         ("y = b sin(x1/2)", 3 * np.sin(A / 2), "3 sin(0.5 x1)"),
+        ("y = a cbrt(x1) + b abs(x1 - c)", 2 * np.cbrt(A) + abs(A - 1.4) / 2, "abs(x1 - 1.4)"),
+        ("y = a cbrt(x1 - c)", 3 * np.cbrt(A - 1.4), "y = 3 cbrt(x1 - 1.4)"),
+        ("y = a arctan(w x1) + b x2", 2 * np.arctan(1.7 * A) - B, "arctan(1.7 x1)"),
+        ("cbrt(y) = a x1 + b", (2 * A - 3) ** 3, "cbrt(y) = 2 x1 - 3"),
+        ("arctan(y) = a x1", np.tan(0.2 * A), "arctan(y) = 0.2 x1"),
     ],
 )
 def test_exact_laws_are_fitted_to_rounding(formula, y, law):

@@ -129,6 +129,41 @@ Transformation sqrt() {
   return t;
 }
 
+// Of negative numbers, too.
+Transformation cbrt() {
+  Transformation t;
+  t.name = "cbrt";
+  t.parity = -1;
+  t.text = t.code = "cbrt({})";
+  t.sympy = "sign({})*Abs({})**Rational(1, 3)";
+  t.inverse_sympy = "{}**3";
+  t.domain = "any t";
+  t.power = 1.0 / 3.0;
+  t.value = each([](double x) { return std::cbrt(x); });
+  t.derivative = each([](double x) {
+    const double root = std::cbrt(x);
+    return 1.0 / (3.0 * root * root);
+  });
+  t.inverse = each([](double v) { return v * v * v; });
+  return t;
+}
+
+Transformation abs() {
+  Transformation t;
+  t.name = "abs";
+  t.parity = 1;
+  t.text = "abs({})";
+  t.sympy = "Abs({})";
+  t.code = "fabs({})";
+  t.inverse_sympy = "{}";
+  t.domain = "any t";
+  t.value = each([](double x) { return std::abs(x); });
+  t.derivative = each([](double x) { return x < 0.0 ? -1.0 : x > 0.0 ? 1.0 : x; });
+  t.inverse = each([](double v) { return v < 0.0 ? std::nan("") : v; });
+  t.mirror = 0.0;
+  return t;
+}
+
 Transformation cos() {
   Transformation t;
   t.name = "cos";
@@ -189,6 +224,20 @@ Transformation tanh() {
   return t;
 }
 
+Transformation arctan() {
+  Transformation t;
+  t.name = "arctan";
+  t.parity = -1;
+  t.text = "arctan({})";
+  t.sympy = t.code = "atan({})";
+  t.inverse_sympy = "tan({})";
+  t.domain = "any t";
+  t.value = each([](double x) { return std::atan(x); });
+  t.derivative = each([](double x) { return 1.0 / (1.0 + x * x); });
+  t.inverse = each([](double v) { return 2.0 * std::abs(v) < kPi ? std::tan(v) : std::nan(""); });
+  return t;
+}
+
 Transformation exp() {
   Transformation t;
   t.name = "exp";
@@ -236,7 +285,8 @@ Transformation ln() {
 const std::vector<Transformation>& builtin_transformations() {
   static const std::vector<Transformation> table{
       one(), identity(), inverse(), square(), cube(), sqrt(),    cos(),
-      sin(), tan(),      tanh(),    exp(),    ln(),   exp_neg(),
+      sin(), tan(),      tanh(),    exp(),    ln(),   exp_neg(), cbrt(),
+      abs(), arctan(),
   };
   return table;
 }

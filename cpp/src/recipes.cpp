@@ -49,7 +49,8 @@ class Cook {
       laurent_.push_back({m, cost_of(m)});
     std::stable_sort(laurent_.begin(), laurent_.end(),
                      [](const Power& a, const Power& b) { return a.degree < b.degree; });
-    for (const char* name : {"sin", "cos", "exp", "exp_neg", "ln", "tanh", "tan", "sqrt"})
+    for (const char* name : {"sin", "cos", "exp", "exp_neg", "ln", "tanh", "tan", "sqrt", "cbrt",
+                             "abs", "arctan"})
       if (const int code = table.find(name); code >= 0) unary_.push_back(code);
     for (int code = 0; code < table.size(); ++code)
       if (table[code].custom) unary_.push_back(code);

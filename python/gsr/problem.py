@@ -35,7 +35,7 @@ from gsr.transformation import Array
 #: The paper's appendix table for its own preset, every built-in transformation otherwise.
 DEFAULT_LIBRARY = {"paper": "table13", "default": "all"}
 #: Target transformations are those of the library that are not trigonometric (paper, Appendix A).
-NOT_FOR_TARGETS = ("cos", "sin", "tan")
+NOT_FOR_TARGETS = {"paper": ("cos", "sin", "tan"), "default": ("abs",)}
 #: What is known about laws as a whole.
 OF_PRIOR = ("units", "required_terms", "start", "max_terms", "max_complexity", "constraints")
 #: Weights that differ by more than this, in powers of two, in half of the rows are others.
@@ -351,7 +351,7 @@ def _target_library(asked: SimpleNamespace, library: Library) -> Library:
         chosen = resolve(asked.target_library)
     else:
         names = zip(library.entries, library.names, strict=True)
-        left_out = NOT_FOR_TARGETS if asked.preset == "paper" else ()
+        left_out = NOT_FOR_TARGETS[asked.preset]
         chosen = Library([e for e, name in names if name not in left_out])
     if asked.transform_target is False and "identity" not in chosen:
         chosen = Library([*chosen.entries, "identity"])

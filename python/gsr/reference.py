@@ -43,6 +43,9 @@ FUNCTIONS: dict[str, Callable[[Array, Array], object]] = {
     "exp": np.exp,
     "ln": lambda x, out: np.log(np.abs(x, out=out), out=out),
     "exp_neg": lambda x, out: np.exp(np.negative(x, out=out), out=out),
+    "cbrt": np.cbrt,
+    "abs": np.abs,
+    "arctan": np.arctan,
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -19,7 +20,9 @@ Symbolic = str | Callable[[Any], Any]
 
 BUILTINS: dict[str, Any] = {t.name: t for t in _core.builtin_transformations()}
 # q where the transformation is t^q: products of such rows are powers again.
-POWERS: dict[str, float] = {name: t.power for name, t in BUILTINS.items() if t.power}
+POWERS: dict[str, Fraction] = {
+    name: Fraction(t.power).limit_denominator(12) for name, t in BUILTINS.items() if t.power
+}
 CHECKED_POINTS = 5
 CHECK_TOLERANCE = 1e-6
 
@@ -36,7 +39,7 @@ class Transformation:
         Takes a one-dimensional array and returns one value for each element.
     sympy : str or callable
         The same function for SymPy: a template with ``{}`` for the argument, such as
-        ``"atan({})"``, or a callable that takes and returns a SymPy expression.
+        ``"asinh({})"``, or a callable that takes and returns a SymPy expression.
     inverse, derivative : callable, optional
         Take and return arrays as `function` does. The inverse is used in prediction.
     inverse_sympy : str or callable, optional
@@ -49,10 +52,10 @@ class Transformation:
     Examples
     --------
     >>> import numpy as np
-    >>> arctan = Transformation("arctan", np.arctan, "atan({})", inverse=np.tan)
+    >>> arcsinh = Transformation("arcsinh", np.arcsinh, "asinh({})", inverse=np.sinh)
     >>> from gsr.library import Library
-    >>> Library(["identity", arctan]).names
-    ('one', 'identity', 'arctan')
+    >>> Library(["identity", arcsinh]).names
+    ('one', 'identity', 'arcsinh')
     """
 
     name: str

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from gsr import _core
+from gsr.encoding.forms import cube_root, without_bars
 from gsr.encoding.rows import ONE, Argument, Part, Row, combined, matrix_of, variable
 from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.transformation import POWERS, Transformation
+
+#: The transformation that takes the n-th root.
+ROOTS = {1: "identity", 2: "sqrt", 3: "cbrt"}
 
 
 class Composer:
@@ -132,7 +137,7 @@ class Composer:
             return self._power(base, power)
         if expression.func in self._functions:
             (inside,) = expression.args
-            inside = _without_bars(inside) if isinstance(expression, sympy.log) else inside
+            inside = without_bars(inside) if isinstance(expression, sympy.log) else inside
             return Row(self._functions[expression.func], self._argument(inside))
         if expression.is_Symbol or expression.is_Add or expression.is_Mul:
             return self._identity(self._argument(expression))
@@ -141,16 +146,18 @@ class Composer:
     def _power(self, base: Any, power: Any) -> Row:
         import sympy
 
-        if not power.is_Rational or power.q & (power.q - 1):
+        if not power.is_Rational or not self._has_root(power.q):
             raise self._cannot(sympy.Pow(base, power, evaluate=False))
         below, size = bool(power < 0), abs(power)
         if size == 1:
             return self._identity(self._argument(base), reciprocal=below)
-        for name, q in POWERS.items():
-            if q == float(size) and name in self.library:
+        for name, exponent in POWERS.items():
+            if exponent == Fraction(int(size.p), int(size.q)) and name in self.library:
                 return self._named(name, self._argument(base), base, below)
         if size.q % 2 == 0:
             return self._named("sqrt", self._argument(base ** (2 * size)), base**power, below)
+        if size.q % 3 == 0:
+            return self._named("cbrt", self._argument(base ** (3 * size)), base**power, below)
         for name, q in (("cube", 3), ("square", 2)):
             if size % q == 0 and name in self.library:
                 inside = combined(False, [(self._power(base, size / q), 1)])
@@ -158,11 +165,24 @@ class Composer:
         argument = combined(True, [(self._operand(base), int(power))])
         return self._identity(self._checked(argument, base**power))
 
+    def _has_root(self, n: int) -> bool:
+        """Tell whether the n-th root is one of square and cube roots."""
+        while n % 2 == 0:
+            n //= 2
+        while n % 3 == 0 and "cbrt" in self.library:
+            n //= 3
+        return n == 1
+
     def _size(self, inside: Any, power: Any) -> Row:
-        """Return |t|^n as sqrt(t^2), or as exp(n ln|t|)."""
+        """Return |t|^n as a power of |t| or sqrt(t^2), or as exp(n ln|t|)."""
         import sympy
 
         size = sympy.Pow(sympy.Abs(inside), power, evaluate=False)
+        if "abs" in self.library:
+            if abs(power) == 1:
+                return self._named("abs", self._argument(inside), size, bool(power < 0))
+            if power.is_Rational and ROOTS.get(power.q) in self.library:
+                return self._power(sympy.Abs(inside), power)
         if power == 1 and "sqrt" in self.library:
             return self._named("sqrt", self._argument(inside**2), size)
         logarithm = self._named("ln", self._argument(inside), size)
@@ -217,7 +237,9 @@ class Composer:
 
         t = sympy.Dummy(real=True)
         forms = [self.library.sympy(code, t) for code in range(len(self.library))]
-        return {form.func: code for code, form in enumerate(forms) if form.args == (t,)}
+        found = {form.func: code for code, form in enumerate(forms) if form.args == (t,)}
+        roots = {cube_root(): self.library.code("cbrt")} if "cbrt" in self.library else {}
+        return found | roots
 
     # ---- arguments ---------------------------------------------------------------------------
 
@@ -286,12 +308,3 @@ def _base_and_power(expression: Any) -> tuple[Any, Any]:
     if power.is_Float and (2 * power) % 1 == 0:
         power = sympy.Rational(int(2 * power), 2)
     return base, power
-
-
-def _without_bars(expression: Any) -> Any:
-    """Return an argument of ln|t|, which has bars of its own."""
-    import sympy
-
-    powers = [factor.as_base_exp() for factor in sympy.Mul.make_args(expression)]
-    bases = [base.args[0] if isinstance(base, sympy.Abs) else base for base, _ in powers]
-    return sympy.Mul(*(base**power for base, (_, power) in zip(bases, powers, strict=True)))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from gsr.encoding.forms import with_cube_roots
 from gsr.encoding.writing import DIGITS, weighted_sum
 from gsr.encoding.writing import number as shortened
 
@@ -59,7 +60,7 @@ def _term(expression: Any, size: str, digits: int) -> str:
     if expression == 1:
         return number or "1"
     short = {f: sympy.Float(shortened(float(f), digits)) for f in expression.atoms(sympy.Float)}
-    expression = expression.xreplace(short)
+    expression = with_cube_roots(expression.xreplace(short))
     above, below = sympy.fraction(expression, exact=True)
     if number and below != 1 and above.as_coeff_Mul()[0] == 1:
         top = number if above == 1 else _times(number, above)
@@ -78,7 +79,8 @@ def _written(expression: Any) -> str:
     import sympy
 
     names = {s: _name(s.name) for s in expression.free_symbols if not _is_set_well(s.name)}
-    return str(sympy.latex(expression, ln_notation=True, symbol_names=names))
+    style = {"ln_notation": True, "inv_trig_style": "full"}
+    return str(sympy.latex(expression, symbol_names=names, **style))
 
 
 def _bare(written: str) -> str:

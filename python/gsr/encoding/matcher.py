@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from gsr import _core
+from gsr.encoding.forms import cube_root, of_reals, without_bars
 from gsr.encoding.powers import Argument, Power, argument_of, merged, scales_for
 from gsr.encoding.rows import PRODUCT, SUM, VARIABLE
 from gsr.exceptions import GSRError
@@ -27,7 +28,8 @@ def parsed(expression: Any, names: Sequence[str]) -> Any:
     if isinstance(expression, str):
         rules = parser.standard_transformations
         rules += (parser.convert_xor, parser.implicit_multiplication)
-        expression = parser.parse_expr(expression, symbols, rules)
+        functions = {"cbrt": of_reals, "arctan": sympy.atan}
+        expression = parser.parse_expr(expression, functions | symbols, rules)
     expression = sympy.sympify(expression)
     unknown = sorted(s.name for s in expression.free_symbols if s.name not in symbols)
     if unknown:
@@ -124,14 +126,15 @@ class Matcher:
             return
         base, power = factor.as_base_exp()
         if isinstance(base, sympy.log):
-            base = base.replace(sympy.Abs, lambda inside: inside)
+            base = sympy.log(without_bars(base.args[0]))
         if power.is_Integer and power > 0 and self._call(base, int(power)):
             return
-        if not power.is_Rational or power.q > 2 or not self._raise(base, power):
+        if not power.is_Rational or power.q > 3 or not self._raise(base, power):
             raise self._cannot(factor)
 
     def _call(self, factor: Any, times: int) -> bool:
-        functions = [k for k, name in enumerate(self.library.names) if name not in POWERS]
+        powers = (*POWERS, "abs")
+        functions = [k for k, name in enumerate(self.library.names) if name not in powers]
         for argument, read in self._candidates(factor):
             for code in functions:
                 if self.library.sympy(code, argument) == factor:
@@ -165,15 +168,20 @@ class Matcher:
     # ---- powers ------------------------------------------------------------------------------
 
     def _raise(self, base: Any, power: Any) -> bool:
-        """Take note of base^power, whose power is a multiple of one half."""
+        """Take note of base^power, whose power is a multiple of one half or one third."""
         import sympy
 
-        if isinstance(base, sympy.Abs):  # |t|^n = t^(n-1) sqrt(t^2)
-            inside = self._argument(base.args[0] ** 2)
-            return self._root(inside) and self._raise(base.args[0], power - 1)
-        if power.q == 2:
-            half = sympy.Rational(1, 2)
-            return self._root(self._argument(base)) and self._raise(base, power - half)
+        if isinstance(base, sympy.Abs):
+            return self._raise_size(base.args[0], power)
+        if isinstance(base, cube_root()):
+            times = int(power) if power.is_Integer and power > 0 else 0
+            return times > 0 and self._root("cbrt", self._argument(base.args[0]), times)
+        if power.q == 3 and power < 0:
+            return False
+        if power.q > 1:
+            name, times = ("sqrt", 1) if power.q == 2 else ("cbrt", int(power.p % 3))
+            rest = power - sympy.Rational(times, power.q)
+            return self._root(name, self._argument(base), times) and self._raise(base, rest)
         if base.is_Mul or base.is_Pow:
             parts = [part.as_base_exp() for part in sympy.Mul.make_args(base)]
             return all(self._raise(b, e * power) for b, e in parts)
@@ -186,10 +194,19 @@ class Matcher:
             self.sums[read] += int(power)
         return True
 
-    def _root(self, argument: Argument | None) -> bool:
-        if argument is None or "sqrt" not in self.library:
+    def _raise_size(self, inside: Any, power: Any) -> bool:
+        """Take note of |t|^n as t^(n-1) |t|, or as t^(n-1) sqrt(t^2)."""
+        if "abs" in self.library:
+            whole = power.is_Integer and power > 0
+            found = whole and self._root("abs", self._argument(inside))
+        else:
+            found = self._root("sqrt", self._argument(inside**2))
+        return bool(found) and self._raise(inside, power - 1)
+
+    def _root(self, name: str, argument: Argument | None, times: int = 1) -> bool:
+        if argument is None or name not in self.library:
             return False
-        self.roots.append(Power("sqrt", Fraction(1, 2), argument))
+        self.roots += [Power(name, POWERS.get(name, Fraction(1)), argument)] * times
         return True
 
     def _with_coefficient(self, coefficient: Any) -> list[Power]:
@@ -197,11 +214,11 @@ class Matcher:
         compact = self.roots + self._sum_rows() + self._monomial_rows(together=True)
         if coefficient == 1:
             return compact
-        squared = coefficient**2
-        if coefficient.is_positive and squared.is_Rational:
+        sixth = coefficient**6
+        if coefficient.is_positive and sixth.is_Rational:
             room = _core.MAX_ROWS - len(self.calls)
             for powers in (compact, *(self._spread() if self.spread else ())):
-                scales = scales_for(powers, Fraction(int(squared.p), int(squared.q)), self.n_v)
+                scales = scales_for(powers, Fraction(int(sixth.p), int(sixth.q)), self.n_v)
                 scaled = [p.scaled(k) for p, k in zip(powers, scales or (), strict=False)]
                 if scales is not None and len(merged(scaled, self.n_v)) <= room:
                     return merged(scaled, self.n_v)

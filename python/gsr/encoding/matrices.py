@@ -14,6 +14,7 @@ import numpy as np
 
 from gsr import _core
 from gsr.encoding.composer import Composer
+from gsr.encoding.forms import with_cube_roots
 from gsr.encoding.matcher import Matcher, parsed
 from gsr.encoding.rows import (
     ONE,
@@ -249,6 +250,8 @@ def _recognised(
     """Return a matrix of the expression: a plain one, unless a number had better be a weight."""
     import sympy
 
+    if "cbrt" in library:
+        expression = with_cube_roots(expression)
     if plain or not expression.has(sympy.Float):
         try:
             found = Matcher(library, names, width, spread=plain).match(expression)

@@ -45,19 +45,19 @@ def _single(power: Power) -> bool:
     return power.name in ("identity", "inverse") and power.argument[0] == VARIABLE
 
 
-def scales_for(powers: list[Power], squared: Fraction, n_v: int) -> list[int] | None:
-    """Return k_i with prod k_i^(2 power_i) = squared, where k_i copies fit into the argument."""
+def scales_for(powers: list[Power], sixth: Fraction, n_v: int) -> list[int] | None:
+    """Return k_i with prod k_i^(6 power_i) = sixth, where k_i copies fit into the argument."""
     reached: dict[Fraction, list[int]] = {Fraction(1): []}
     for power in powers:
         kind, variables = power.argument
         most = 1 if kind == PRODUCT else n_v // len(variables)
         step: dict[Fraction, list[int]] = {}
-        for k in (k for k in range(1, most + 1) if _only_primes_of(squared, k)):
-            factor = Fraction(k) ** int(2 * power.power)
+        for k in (k for k in range(1, most + 1) if _only_primes_of(sixth, k)):
+            factor = Fraction(k) ** int(6 * power.power)
             for value, scales in reached.items():
                 step.setdefault(value * factor, [*scales, k])
         reached = step
-    return reached.get(squared)
+    return reached.get(sixth)
 
 
 def _only_primes_of(value: Fraction, k: int) -> bool:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from gsr.encoding.forms import with_cube_roots
 from gsr.encoding.writing import BARRED, is_closed, number, shown_name, weighted_sum
 
-NAMES = {"log": "ln", "Abs": "abs"}
+NAMES = {"log": "ln", "Abs": "abs", "atan": "arctan"}
 Terms = list[tuple[float, Callable[[str], str]]]
 
 
@@ -16,7 +17,7 @@ def written(expression: Any) -> str:
     """Return an expression as text, such as ``2.5 x1^2/(x2 + 1)``, with six digits."""
     import sympy
 
-    return _sum(sympy.Add.make_args(expression))
+    return _sum(sympy.Add.make_args(with_cube_roots(expression)))
 
 
 def _sum(terms: Sequence[Any]) -> str:

@@ -84,8 +84,8 @@ class Writer:
         if rest is None:
             return
         row = replace(row, argument=rest)
-        power = POWERS.get(self.library.names[row.code], 0.5)
-        if power.is_integer():
+        power = POWERS.get(self.library.names[row.code])
+        if power is not None and power.denominator == 1:
             yield from self._argument(row.argument, exponent * int(power))
         else:
             opposite = OPPOSITE.get(self.library.names[row.code]) if exponent < 0 else None

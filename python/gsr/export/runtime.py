@@ -235,6 +235,16 @@ def @sign(t):
     """Return 1, 0 or -1."""
     return t if t != t else float((t > 0) - (t < 0))
 '''
+CBRT = '''
+def @cbrt(t):
+    """Return the real cube root."""
+    return math.copysign(abs(t) ** (1 / 3), t)
+'''
+CBRT_TORCH = '''
+def @cbrt(t):
+    """Return the real cube root."""
+    return torch.sign(t) * torch.abs(t) ** (1 / 3)
+'''
 SIGN_C = """
 static double @sign(double t)
 {
@@ -251,10 +261,11 @@ def @tensor(x):
 #: In the order in which they are written; one may need those before it.
 HELPERS: dict[str, dict[str, str]] = {
     "python": {"safe": SAFE, "log": LOG, "divide": DIVIDE, "pow": POW, "sign": SIGN,
-               "choose": CHOOSE_PYTHON},
+               "cbrt": CBRT, "choose": CHOOSE_PYTHON},
     "numpy": {"choose": CHOOSE_NUMPY},
     "c": {"sign": SIGN_C, "choose": CHOOSE_C},
-    "torch": {"tensor": TENSOR, "choose": CHOOSE_NUMPY.replace("np.", "torch.")},
+    "torch": {"tensor": TENSOR, "cbrt": CBRT_TORCH,
+              "choose": CHOOSE_NUMPY.replace("np.", "torch.")},
     "jax": {"choose": CHOOSE_NUMPY.replace("np.", "jnp.")},
 }  # fmt: skip
 SOLVE = {"python": SOLVE_PYTHON, "numpy": SOLVE_NUMPY, "c": SOLVE_C, "torch": SOLVE_TORCH,

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gsr.encoding.forms import with_cube_roots
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.export.syntax import Expression
@@ -127,7 +128,7 @@ class Solver:
 
         assert step.symbolic is not None
         symbol = sympy.Symbol("v", real=True)
-        form = apply_symbolic(step.symbolic, symbol)
+        form = with_cube_roots(apply_symbolic(step.symbolic, symbol))
         # Written more than once it is better computed once.
         value = value if form.count(symbol) < 2 and not form.is_Pow else self.body.named(value)
         return self.dialect.symbolic(form, value)

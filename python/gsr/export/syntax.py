@@ -244,7 +244,7 @@ def _bracketed(condition: str) -> str:
 
 _ARRAYS = {"where": "where", "isfinite": "isfinite", "sign": "sign", "fabs": "abs"}
 _ONES_OWN = {f: f for f in _ARCS}
-_C = {f: f for f in [*_SAME, *_ARCS, "fabs", "pow", "erf", "isfinite"]}
+_C = {f: f for f in [*_SAME, *_ARCS, "fabs", "pow", "cbrt", "erf", "isfinite"]}
 LANGUAGES = ("python", "numpy", "c", "torch", "jax")
 
 
@@ -258,13 +258,15 @@ def dialect(language: str, prefix: str) -> Dialect:
     if language == "python":
         # Where C gives NaN or infinity, Python's math raises.
         raising = {f: f"{prefix}safe(math.{f}, {{}})" for f in [*_SAME, *_ARCS, "erf"]}
-        helpers = {f: f"{prefix}{f}" for f in ("divide", "log", "pow", "sign")}
+        helpers = {f: f"{prefix}{f}" for f in ("divide", "log", "pow", "sign", "cbrt")}
         functions = {**raising, **helpers, "fabs": "abs", "isfinite": "math.isfinite"}
         return Dialect("python", functions, True)
     module = {"numpy": "np", "torch": "torch", "jax": "jnp"}[language]
     arcs = _ONES_OWN if language == "torch" else _ARCS
     pow_ = "pow" if language == "torch" else "power"
-    functions = _prefixed(module, {**_ARRAYS, **arcs, "pow": pow_})
+    functions = _prefixed(module, {**_ARRAYS, **arcs, "pow": pow_, "cbrt": "cbrt"})
+    if language == "torch":
+        functions["cbrt"] = f"{prefix}cbrt"
     if language != "numpy":
         functions["erf"] = "torch.erf" if language == "torch" else "jax.scipy.special.erf"
     return Dialect(language, functions, False, infinity=f"{module}.inf", nan=f"{module}.nan")

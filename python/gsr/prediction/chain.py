@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ Real = Callable[[Array], Array]
 #: For each step: whether the mirrored solution is meant, and how many periods away.
 Branch = tuple[tuple[bool, int], ...]
 #: Exponents of a variable, a call of a function or a sum.
-Powers = dict[int | Row | Argument, float]
+Powers = dict[int | Row | Argument, Fraction]
 
 PERIODS_AT_MOST = 1000
 LINES_AT_MOST = 2100
@@ -167,32 +168,32 @@ def powers_of(product: Sequence[Row], library: Library) -> Powers:
     """Return what a product consists of, with exponents."""
     powers: Powers = {}
     for row in product:
-        _add_row(row, 1, library, powers)
+        _add_row(row, Fraction(1), library, powers)
     return powers
 
 
-def _add_row(row: Row, times: float, library: Library, powers: Powers) -> None:
+def _add_row(row: Row, times: Fraction, library: Library, powers: Powers) -> None:
     exponent = -times if row.reciprocal else times
     power = POWERS.get(library.names[row.code])
     if power is not None:
         _add_argument(row.argument, power * exponent, library, powers)
         return
     call = replace(row, reciprocal=False)
-    powers[call] = powers.get(call, 0) + exponent
+    powers[call] = powers.get(call, Fraction(0)) + exponent
 
 
-def _add_argument(argument: Argument, q: float, library: Library, powers: Powers) -> None:
+def _add_argument(argument: Argument, q: Fraction, library: Library, powers: Powers) -> None:
     lone = argument.lone
     is_sum = not argument.is_product and (lone is None or lone == ONE)
     # sqrt(y^2) is not y.
-    if is_sum or not (float(q).is_integer() or isinstance(lone, int)):
-        powers[argument] = powers.get(argument, 0) + q
+    if is_sum or not (q.denominator == 1 or isinstance(lone, int)):
+        powers[argument] = powers.get(argument, Fraction(0)) + q
         return
     for base, times in argument.parts:
         if isinstance(base, Row):
-            _add_row(base, q * times, library, powers)
+            _add_row(base, q * Fraction(times), library, powers)
         else:
-            powers[base] = powers.get(base, 0) + q * times
+            powers[base] = powers.get(base, Fraction(0)) + q * Fraction(times)
 
 
 def _product_steps(product: Sequence[Row], library: Library) -> list[Step] | None:
@@ -208,7 +209,7 @@ def _power_steps(powers: Powers, library: Library) -> list[Step] | None:
     inside = _base_steps(base, library)
     if inside is None or q == 0:
         return None
-    return inside if q == 1 else [_power_step(float(q)), *inside]
+    return inside if q == 1 else [_power_step(q), *inside]
 
 
 def _base_steps(base: int | Row | Argument, library: Library) -> list[Step] | None:
@@ -227,7 +228,7 @@ def _quotient_steps(powers: Powers, library: Library) -> list[Step] | None:
     if inside is None:
         return None
     step = _quotient_step(a, b, c, d)
-    return [step, *inside] if q == 1 else [_power_step(float(q)), step, *inside]
+    return [step, *inside] if q == 1 else [_power_step(q), step, *inside]
 
 
 def _line(base: int | Row | Argument) -> tuple[float, float, int | Row | None]:
@@ -253,7 +254,7 @@ def _call_steps(row: Row, library: Library) -> list[Step] | None:
 def _argument_steps(argument: Argument, library: Library) -> list[Step] | None:
     if argument.is_product:
         powers: Powers = {}
-        _add_argument(argument, 1, library, powers)
+        _add_argument(argument, Fraction(1), library, powers)
         return _power_steps(powers, library)
     scale, shift, base = _line(argument)
     if base is None:
@@ -279,22 +280,27 @@ def _quotient_step(a: float, b: float, c: float, d: float) -> Step:
     return Step(lambda t: (a * t + b) / (c * t + d), lambda v: (d * v - b) / (a - c * v), symbolic)
 
 
-def _power_step(q: float) -> Step:
-    """Invert y^q; q is a multiple of one half."""
+def _power_step(q: Fraction) -> Step:
+    """Invert y^q; with an odd denominator it is defined for negative y, too."""
     for name, power in POWERS.items():
         if power == q:
             t = BUILTINS[name]
             return Step(t.value, t.inverse, t.inverse_sympy, t.mirror, t.period)
-    odd = q % 2 == 1
+    both = q.denominator % 2 == 1
+    odd, even = both and q.numerator % 2 == 1, both and q.numerator % 2 == 0
+
+    def forward(y: Array) -> Array:
+        size: Array = np.abs(y) ** float(q)
+        return np.copysign(size, y) if odd else np.where((y < 0) & (not even), np.nan, size)
 
     def inverse(v: Array) -> Array:
-        size: Array = np.abs(v) ** (1 / q)
+        size: Array = np.abs(v) ** float(1 / q)
         return np.copysign(size, v) if odd else np.where(v < 0, np.nan, size)
 
     def symbolic(v: Any) -> Any:
         import sympy
 
-        root = sympy.Rational(1 / sympy.Rational(q))
+        root = sympy.Rational(q.denominator, q.numerator)
         return sympy.sign(v) * sympy.Abs(v) ** root if odd else v**root
 
-    return Step(lambda y: y**q, inverse, symbolic, 0.0 if q % 2 == 0 else np.nan)
+    return Step(forward, inverse, symbolic, 0.0 if even else np.nan)

@@ -99,7 +99,7 @@ def _quadratic(inversion: Inversion, right: Any) -> list[Any]:
 def exponent(matrix: Any, library: Library) -> float:
     """Return q if the basis function is y^q."""
     powers = powers_of(factors(matrix, library), library)
-    return powers[1] if powers.keys() == {1} else np.nan
+    return float(powers[1]) if powers.keys() == {1} else np.nan
 
 
 # ---- ln|y| = ... -----------------------------------------------------------------------------

@@ -133,8 +133,8 @@ class Checker:
         return f"{shown} in {shown_name(self.feature_names[constraint.feature])}"
 
     def _n_points(self, constraint: Constraint) -> int:
-        shape = self._points.shape if constraint.feature is None else (LINES * STEPS,)
-        return int(shape[0])
+        points = self._points if constraint.feature is None else self._lines[constraint.feature]
+        return len(points)
 
     # ---- looking -----------------------------------------------------------------------------
 
@@ -152,14 +152,20 @@ class Checker:
     @cached_property
     def _lines(self) -> dict[int, Array]:
         """The points along each feature that a constraint is about, one line after the other."""
-        through = np.linspace(POINTS, 2 * POINTS - 1, LINES // 3).astype(int)
-        base = np.vstack([self._points[: LINES - len(through)], self._points[through]])
+        n_lines, n_steps = self._grid
+        through = np.linspace(POINTS, 2 * POINTS - 1, n_lines // 3).astype(int)
+        base = np.vstack([self._points[: n_lines - len(through)], self._points[through]])
         lines = {}
         for j in {c.feature for c in self.constraints if c.feature is not None}:
-            table = np.repeat(base, STEPS, axis=0)
-            table[:, j] = np.tile(np.linspace(self.low[j], self.high[j], STEPS), LINES)
+            table = np.repeat(base, n_steps, axis=0)
+            table[:, j] = np.tile(np.linspace(self.low[j], self.high[j], n_steps), n_lines)
             lines[j] = table
         return lines
+
+    @property
+    def _grid(self) -> tuple[int, int]:
+        """The number of lines, and of points on each; a lone feature has only one line."""
+        return (LINES, STEPS) if self.X.shape[1] > 1 else (1, LINES * (STEPS - 1) + 1)
 
     def _broken(self, equation: Equation, constraint: Constraint) -> str | None:
         """Return what is wrong, None if nothing is."""
@@ -174,7 +180,7 @@ class Checker:
             return f"{y} is undefined at {self._at(where)}"
         if j is None:
             return self._wrong_sign(constraint.kind, values, points)
-        return self._wrong_shape(constraint.kind, values.reshape(LINES, STEPS), j)
+        return self._wrong_shape(constraint.kind, values.reshape(self._grid), j)
 
     def _wrong_sign(self, kind: str, values: Array, points: Array) -> str | None:
         signed = values if kind in ("positive", "nonnegative") else -values
@@ -187,6 +193,16 @@ class Checker:
         return f"{self._wanted(Constraint(kind))}: it is {value} at {self._at(points[k])}"
 
     def _wrong_shape(self, kind: str, values: Array, j: int) -> str | None:
+        """Look at some points of each line and, unless rounding hides it there, at all."""
+        x = np.linspace(self.low[j], self.high[j], values.shape[1])
+        some = (len(x) - 1) // (STEPS - 1)
+        for every in (some, 1) if kind in ("increasing", "decreasing") else (some,):
+            reason = self._wrong_steps(kind, values[:, ::every], x[::every], j)
+            if reason is not None:
+                return reason
+        return None
+
+    def _wrong_steps(self, kind: str, values: Array, x: Array, j: int) -> str | None:
         order = 1 if kind in ("increasing", "decreasing") else 2
         steps = np.diff(values, n=order, axis=1)
         steps = steps if kind in ("increasing", "convex") else -steps
@@ -195,7 +211,6 @@ class Checker:
         if not steps.any():
             return None
         line, k = np.unravel_index(int(np.argmin(steps)), steps.shape)
-        x = np.linspace(self.low[j], self.high[j], STEPS)
         first, last = int(k), int(k) + order
         name = shown_name(self.feature_names[j])
         path = " to ".join(number(float(v)) for v in values[line, first : last + 1])
@@ -203,7 +218,7 @@ class Checker:
             f"{self._wanted(Constraint(kind, j))}: it goes from {path} where {name} goes from"
             f" {number(x[first])} to {number(x[last])}"
         )
-        fixed = self._at(self._lines[j][int(line) * STEPS], without=j)
+        fixed = self._at(self._lines[j][int(line) * self._grid[1]], without=j)
         return f"{reason}, at {fixed}" if fixed else reason
 
     def _at(self, point: Array, without: int | None = None) -> str:

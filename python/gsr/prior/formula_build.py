@@ -13,7 +13,7 @@ from typing import Any
 from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.prior.formula_text import Node
-from gsr.transformation import BUILTINS, Transformation
+from gsr.transformation import BUILTINS, Transformation, apply_symbolic
 
 #: Numbers beyond this, or below its reciprocal, are mistakes.
 LARGEST = 1e100
@@ -196,8 +196,7 @@ class Builder:
             return getattr(sympy, ALIASES[name])(argument)
         if name == "inverse" and argument == 0:
             raise GSRError("the formula divides by 0")
-        forms = {"identity": 1, "inverse": -1, "square": 2, "cube": 3}
-        return argument ** forms[name] if name in forms else sympy.exp(-argument)
+        return apply_symbolic(BUILTINS[name].sympy, argument)
 
 
 def nearest_name(name: str, variables: Iterable[str]) -> str | None:

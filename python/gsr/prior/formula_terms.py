@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gsr.encoding.forms import of_reals, with_cube_roots, without_cube_roots
 from gsr.encoding.writing import shown_name
 from gsr.exceptions import GSRError
 from gsr.prior.formula_build import Builder, exact, raised
@@ -98,7 +99,8 @@ class Reader(Builder):
             side = side.xreplace({s: v for s, v in named.items() if s != v})
             for term in sympy.Add.make_args(side):
                 coefficient, basis = self._split(term)
-                yield Term(sign * coefficient, self._freed(basis), str(term))
+                freed = self._freed(with_cube_roots(basis))
+                yield Term(sign * coefficient, without_cube_roots(freed), str(term))
 
     def _freed(self, expression: Any) -> Any:
         """Return the expression with each number that has a point as a constant of its own."""
@@ -123,7 +125,7 @@ class Reader(Builder):
         """Collect equal terms, and put those of the target on the left."""
         merged: dict[Any, Term] = {}
         for term in terms:
-            number, basis = self._split(_positive_bases(term.basis))
+            number, basis = self._split(self._real_powers(term.basis))
             _check(basis, term.text)
             term = replace(term, coefficient=term.coefficient * number, basis=basis)
             _check(term.coefficient, term.text)
@@ -147,6 +149,31 @@ class Reader(Builder):
         used = {s for t in kept for s in (t.basis.free_symbols | t.coefficient.free_symbols)}
         return Known(target, features, {s: v for s, v in self.starts.items() if s in used})
 
+    def _real_powers(self, expression: Any) -> Any:
+        """Write powers that are no multiples of one half so that they are real for all t.
+
+        With a cube root t^(1/3) is that; otherwise powers are those of |t|, which exp and ln can
+        hold.
+        """
+        import sympy
+
+        library = self.target_library if expression.has(self.y) else self.library
+
+        def needs(part: Any) -> bool:
+            if not part.is_Pow or part.base.is_number or isinstance(part.base, sympy.Abs):
+                return False
+            plain = part.exp.is_Rational and not part.exp.q & (part.exp.q - 1)
+            return bool(not plain and not part.base.is_Dummy)
+
+        def real(part: Any) -> Any:
+            base, power = part.args
+            if "cbrt" not in library or not power.is_Rational or power.q != 3:
+                return sympy.Pow(sympy.Abs(base), power)
+            whole, thirds = divmod(abs(power.p), 3)
+            return (base**whole * of_reals(base) ** thirds) ** sympy.sign(power)
+
+        return expression.replace(needs, real)
+
 
 def _terms(node: Node, sign: int = 1) -> Iterator[tuple[int, Node]]:
     if node.kind in ("+", "-"):
@@ -164,19 +191,6 @@ def _factors(node: Node, power: int = 1) -> Iterator[tuple[Node, int]]:
         yield from _factors(node.parts[1], power if node.kind == "*" else -power)
     else:
         yield node, power
-
-
-def _positive_bases(expression: Any) -> Any:
-    """Write powers that are no multiples of one half as those of |t|, which exp and ln can hold."""
-    import sympy
-
-    def needs(part: Any) -> bool:
-        if not part.is_Pow or part.base.is_number or isinstance(part.base, sympy.Abs):
-            return False
-        plain = part.exp.is_Rational and not part.exp.q & (part.exp.q - 1)
-        return bool(not plain and not part.base.is_Dummy)
-
-    return expression.replace(needs, lambda part: sympy.Pow(sympy.Abs(part.base), part.exp))
 
 
 def _check(expression: Any, text: str) -> None:

@@ -70,6 +70,18 @@ def _one_more_square(t: Interval) -> Interval:
     return add(constant(1.0, len(t.low)), power(IMAGES["tan"](t), 2))
 
 
+def _one_over_one_more_square(t: Interval) -> Interval:
+    return reciprocal(add(constant(1.0, len(t.low)), power(t, 2)))
+
+
+def _sign(t: Interval) -> Interval:
+    return Interval(np.where(t.low > 0, 1.0, -1.0), np.where(t.high < 0, -1.0, 1.0))
+
+
+def _bend_at_zero(t: Interval) -> Interval:
+    return Interval(np.zeros(len(t.low)), np.where(t.has_zero, np.inf, 0.0))
+
+
 def _root_power(t: Interval, n: int) -> Interval:
     return reciprocal(power(IMAGES["sqrt"](t), n))
 
@@ -98,6 +110,15 @@ DERIVATIVES: dict[str, tuple[Callable[[Interval], Interval], Callable[[Interval]
     "exp": (IMAGES["exp"], IMAGES["exp"]),
     "ln": (lambda t: power(t, -1), lambda t: scale(power(t, -2), -1.0)),
     "exp_neg": (lambda t: scale(IMAGES["exp_neg"](t), -1.0), IMAGES["exp_neg"]),
+    "cbrt": (
+        lambda t: scale(power(IMAGES["cbrt"](t), -2), 1.0 / 3.0),
+        lambda t: scale(power(IMAGES["cbrt"](t), -5), -2.0 / 9.0),
+    ),
+    "abs": (_sign, _bend_at_zero),
+    "arctan": (
+        _one_over_one_more_square,
+        lambda t: scale(multiply(t, power(_one_over_one_more_square(t), 2)), -2.0),
+    ),
 }
 
 

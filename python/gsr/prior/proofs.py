@@ -25,9 +25,12 @@ ROUNDING = 1e-9
 #: Below this exp is 0.
 LOG_OF_NOTHING = -700.0
 #: The sign of dy/df where it is the same for all y.
-RISING = {"identity": 1, "sqrt": 1, "cube": 1, "exp": 1, "tanh": 1, "inverse": -1, "exp_neg": -1}
+RISING = dict.fromkeys(("identity", "sqrt", "cbrt", "cube", "exp", "tanh", "arctan"), 1)
+RISING |= dict.fromkeys(("inverse", "exp_neg"), -1)
 #: Here it is that of y.
-LIKE_Y = ("ln", "square")
+LIKE_Y = ("ln", "square", "abs")
+#: y has the sign of f.
+SIGNED = ("identity", "inverse", "cube", "cbrt", "arctan")
 
 
 class Verdict(NamedTuple):
@@ -100,13 +103,13 @@ class Prover:
     def _sign(self, kind: str) -> Verdict:
         wanted = 1 if kind in ("positive", "nonnegative") else -1
         strict = kind in ("positive", "negative")
-        if self.target in ("identity", "inverse", "cube"):
+        if self.target in SIGNED:
             return self._one_sided(0, 0, wanted, strict)
         if self.target not in LIKE_Y or self._sign_of_y != wanted:
             return OPEN
-        # y = 0 is possible for y^2, and where a logarithm goes to minus infinity.
+        # y = 0 is possible for y^2 and |y|, and where a logarithm goes to minus infinity.
         least = self._derivative(*self._box, 0, 0, 1).low[0]
-        apart = least > 0 if self.target == "square" else least > LOG_OF_NOTHING
+        apart = least > (LOG_OF_NOTHING if self.target == "ln" else 0)
         return PROVED if apart or not strict else OPEN
 
     def _one_sided(self, feature: int, order: int, sign: int, strict: bool = False) -> Verdict:

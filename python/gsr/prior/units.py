@@ -7,7 +7,6 @@ is found in whatever the columns hold.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -170,7 +169,7 @@ class _Walk:
         found = self._product(argument) if argument.is_product else self._sum(row)
         name = self.library.names[row.code]
         if name in POWERS:
-            power = Fraction(POWERS[name]) * (-1 if row.reciprocal else 1)
+            power = POWERS[name] * (-1 if row.reciprocal else 1)
             return None if found is None else found**power
         if found:
             shown = self.writer.product([Row(row.code, argument)])

@@ -68,7 +68,8 @@ def parse(
         with odd characters stand between backticks. Names that are neither features nor the
         target are constants to fit, and so are numbers with a point inside arguments; whole
         numbers stay. Every term has a coefficient that is fitted; a number there is its start.
-        A power that is no multiple of one half is one of the absolute value.
+        A power that is a multiple of neither one half nor one third is one of the absolute
+        value.
     feature_names : sequence of str
         The features.
     target_name : str

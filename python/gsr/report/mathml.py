@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from gsr.encoding.forms import with_cube_roots
 from gsr.encoding.writing import number as shortened
 
 if TYPE_CHECKING:
@@ -44,19 +45,20 @@ def lines(equation: Equation) -> list[str]:
 
 def solved(name: str, expression: Any) -> list[str]:
     """Return name = expression likewise; the expression is SymPy's."""
-    terms = [(1.0, term) for term in _terms(expression)]
+    terms = [(1.0, term) for term in _terms(with_cube_roots(expression))]
     return _broken([symbol(name)], side(terms))
 
 
 def term(expression: Any) -> str:
     """Return a SymPy expression as a formula."""
-    return _formula(_any(expression))
+    return _formula(_any(with_cube_roots(expression)))
 
 
 def side(terms: Iterable[tuple[float, Any]]) -> list[str]:
     """Return a sum of (coefficient, SymPy expression), each with its sign."""
     written: list[str] = []
     for coefficient, expression in terms:
+        expression = with_cube_roots(expression)
         factor, rest = expression.as_coeff_Mul()
         value = coefficient
         if factor.is_Float:
@@ -122,6 +124,8 @@ def _any(e: Any) -> str:
         if _has_fraction(e.args[0]):  # too small to read above the line
             return _call(e)
         return f"<msup><mi>e</mi>{_row(_any(e.args[0]))}</msup>"
+    if kind == "cbrt":
+        return _root(e.args[0], 3)
     if kind == "Abs":
         return _fenced(_any(e.args[0]), "||")
     if e.is_Function:
@@ -190,14 +194,9 @@ def _lone(factor: Any) -> str:
 
 def _power(base: Any, exponent: Any) -> str:
     if exponent.is_Rational and exponent.p == 1:
-        inside = _row(_any(base))
-        return (
-            f"<msqrt>{inside}</msqrt>"
-            if exponent.q == 2
-            else f"<mroot>{inside}<mn>{exponent.q}</mn></mroot>"
-        )
+        return _root(base, exponent.q)
     raised = _row(_raised(exponent))
-    called = base.is_Function and type(base).__name__ not in ("exp", "Abs")
+    called = base.is_Function and type(base).__name__ not in ("exp", "Abs", "cbrt")
     if called and exponent.is_Integer and exponent > 1:
         return _call(base, raised)
     if base.is_Symbol and INDEXED.fullmatch(base.name):
@@ -209,6 +208,11 @@ def _power(base: Any, exponent: Any) -> str:
     closed = base.is_Symbol or type(base).__name__ == "Abs" or _is_plain_number(base)
     shown = _row(_any(base)) if closed else _fenced(_any(base), "()")
     return f"<msup>{shown}{raised}</msup>"
+
+
+def _root(inside: Any, n: int) -> str:
+    shown = _row(_any(inside))
+    return f"<msqrt>{shown}</msqrt>" if n == 2 else f"<mroot>{shown}<mn>{n}</mn></mroot>"
 
 
 def _raised(exponent: Any) -> str:

@@ -171,7 +171,8 @@ def _check_own(content: Mapping[str, Any], own: Mapping[str, Transformation]) ->
             f" is not stored, so give them: load(path, transformations=[{names}])"
         )
     for name, form in stored.items():
-        for label, value in _described(own[name]).items() if name in own else ():
+        known = _described(own[name]) if name in own else {"sympy": BUILTINS[name].sympy}
+        for label, value in known.items():
             if form.get(label) is not None and value is not None and form[label] != value:
                 raise GSRError(
                     f"transformation {name!r} is not the one of the file: its {label} is"

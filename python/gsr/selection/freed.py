@@ -24,8 +24,8 @@ from gsr.selection.refine import attempted
 from gsr.transformation import POWERS
 
 #: Functions of a scaled argument, and those of a shifted one.
-SCALED = ("exp", "exp_neg", "sin", "cos", "tan", "tanh")
-SHIFTED = ("ln", "sqrt", "sin", "cos")
+SCALED = ("exp", "exp_neg", "sin", "cos", "tan", "tanh", "arctan")
+SHIFTED = ("ln", "sqrt", "cbrt", "abs", "sin", "cos")
 #: A constant is freed a little away from its neutral value, where it would be none.
 NUDGE = 1.0 + 1e-6
 #: Where a shift starts, in units of the median of the feature.

@@ -16,7 +16,9 @@ from gsr.selection.fitted import LawLike
 from gsr.selection.intervals import Interval, Mask
 from gsr.transformation import Array
 
-ZERO_AT_ZERO = ("identity", "square", "cube", "sqrt", "tanh")
+ZERO_AT_ZERO = ("identity", "square", "cube", "sqrt", "tanh", "cbrt", "abs", "arctan")
+#: The greatest absolute value.
+LARGEST = {"sin": 1.0, "cos": 1.0, "tanh": 1.0, "arctan": np.pi / 2}
 DIVISION, LOGARITHM, ROOT = "division by 0", "logarithm of 0", "root of a negative number"
 TANGENT, OVERFLOW, RANGE = "pole of tan", "overflow", "f(x) outside the range of g"
 #: An interval that has infinity and nothing below this is an overflow.
@@ -113,18 +115,18 @@ class Walk:
         if reciprocal:
             self._guard(f, 0, DIVISION)
             f = iv.reciprocal(f)
-        one = iv.constant(1.0, self.n)
         if name == "inverse":
             self._guard(f, 0, DIVISION)
-        elif name in ("square", "sqrt"):
+        elif name in ("square", "sqrt", "abs"):
             self._guard(f, 1, RANGE)
         elif name in ("exp", "exp_neg"):
             self._guard(f, 0, RANGE)
             self._guard(f, 1, RANGE)
-        elif name in ("sin", "cos", "tanh"):
-            for room in (iv.add(one, f), iv.add(one, iv.scale(f, -1.0))):
+        elif name in LARGEST:
+            most = iv.constant(LARGEST[name], self.n)
+            for room in (iv.add(most, f), iv.add(most, iv.scale(f, -1.0))):
                 self._guard(room, 1, RANGE)
-                if name == "tanh":
+                if name in ("tanh", "arctan"):
                     self._guard(room, 0, RANGE)
         # A logarithm that falls to minus infinity is a y of 0.
         self._bounded(iv.IMAGES["exp"](f) if name == "ln" else f)

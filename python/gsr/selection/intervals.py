@@ -158,6 +158,11 @@ def _tanh(a: Interval) -> Interval:
     return Interval(np.maximum(wide.low, -1.0), np.minimum(wide.high, 1.0))
 
 
+def _abs(a: Interval) -> Interval:
+    ends = np.abs(np.array([a.low, a.high]))
+    return Interval(np.where(a.has_zero, 0.0, ends.min(axis=0)), ends.max(axis=0))
+
+
 #: The transformations of the table, where they are defined.
 IMAGES: dict[str, Callable[[Interval], Interval]] = {
     "one": lambda a: constant(1.0, len(a.low)),
@@ -173,4 +178,7 @@ IMAGES: dict[str, Callable[[Interval], Interval]] = {
     "exp": _exp,
     "ln": _ln,
     "exp_neg": lambda a: _exp(scale(a, -1.0)),
+    "cbrt": _monotone(np.cbrt),
+    "abs": _abs,
+    "arctan": _monotone(np.arctan),
 }

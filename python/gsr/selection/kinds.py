@@ -7,7 +7,6 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -44,7 +43,7 @@ ROUNDING = 1e-9
 ROWS = 200
 CONSTANT, LN_TARGET = "1", "ln(1 x1^1)^1"
 TARGET_POWERS = tuple(
-    Exponent(sign * Fraction(n)) for n in dict.fromkeys(POWERS.values()) for sign in (1, -1)
+    Exponent(sign * n) for n in dict.fromkeys(POWERS.values()) for sign in (1, -1)
 )
 #: A fitted constant in a shape, and what it may be fixed to.
 FREE = "#"

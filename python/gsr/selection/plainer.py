@@ -1,6 +1,7 @@
 """Terms in plainer words.
 
-Parts that are nothing are dropped, sqrt(exp(u)) is exp(u/2), and sin(u) of small u is u.
+Parts that are nothing are dropped, sqrt(exp(u)) is exp(u/2), sin(u) of small u is u, and so is |u|
+of positive u.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from gsr.encoding.rows import (
     Part,
     Row,
     argument_values,
+    combined,
     factors,
     is_constant,
     matrix_of,
@@ -28,7 +30,7 @@ from gsr.transformation import POWERS, Array
 #: A part of a sum below this share of the largest sum of all rows is nothing.
 IDLE = 1e-12
 #: Functions that are their argument where it is this small in every row.
-LINEAR_AT_ZERO = ("sin", "tan", "tanh")
+LINEAR_AT_ZERO = ("sin", "tan", "tanh", "arctan")
 SMALL = 1e-5
 #: Operands of a row at most.
 WIDTH = 8
@@ -107,8 +109,29 @@ def _plainer_row(row: Row, data: Training) -> Row:
         Part(_plainer_row(base, data), times) if isinstance(base, Row) else Part(base, times)
         for base, times in row.argument.parts
     )
-    argument = _without_idle_parts(Argument(row.argument.is_product, parts), data)
-    return merged_exponential(replace(row, argument=argument), data.library)
+    argument = _flattened(Argument(row.argument.is_product, parts), data.library)
+    argument = _without_idle_parts(argument, data)
+    row = merged_exponential(replace(row, argument=argument), data.library)
+    return replace(row, code=data.library.code("identity")) if _has_idle_bars(row, data) else row
+
+
+def _has_idle_bars(row: Row, data: Training) -> bool:
+    """Tell whether a row is |u| of a u that is negative in no row of the data."""
+    if data.library.names[row.code] != "abs" or "identity" not in data.library:
+        return False
+    return bool((argument_values(row.argument, data.X, data.library) >= 0).all())
+
+
+def _flattened(argument: Argument, library: Library) -> Argument:
+    """Return an argument with u for each inner row that is nothing but u."""
+    held: dict[int | Row, int | Row] = {}
+    for base, _ in argument.parts:
+        if isinstance(base, Row) and library.names[base.code] == "identity" and not base.reciprocal:
+            held[base] = base if base.argument.lone is None else base.argument.lone
+    if all(base == inner for base, inner in held.items()):
+        return argument
+    found = combined(argument.is_product, ((held.get(b, b), n) for b, n in argument.parts))
+    return found if found.parts else argument
 
 
 def _without_idle_parts(argument: Argument, data: Training) -> Argument:

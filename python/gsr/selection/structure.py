@@ -89,7 +89,7 @@ def basis_function(matrix: Matrix, library: Library) -> Sum:
 def _row(row: Row, library: Library) -> Sum:
     name, argument = library.names[row.code], _argument(row.argument, library)
     if name in POWERS:
-        value = expressions.power(argument, Exponent(Fraction(POWERS[name])))
+        value = expressions.power(argument, Exponent(POWERS[name]))
     elif name == "exp_neg":
         value = expressions.call("exp", expressions.multiply(MINUS, argument))
     else:

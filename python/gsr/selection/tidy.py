@@ -22,7 +22,7 @@ from gsr.selection.target_scale import rmse
 from gsr.transformation import POWERS
 
 #: Functions that are t for small t, and how near that must be.
-NEARLY_IDENTITY = ("sin", "tan", "tanh")
+NEARLY_IDENTITY = ("sin", "tan", "tanh", "arctan")
 IDLE = 1e-15
 #: Errors that differ by less are the same.
 ROUNDING = 1e-9
