@@ -99,6 +99,34 @@ def test_a_law_from_beside_the_front_joins_it(model):
     assert all(a.complexity <= b.complexity for a, b in pairwise(model.front_))
 
 
+def test_every_law_that_is_shown_can_be_chosen_by_its_number(any_model):
+    top = any_model.equations_.top(8)
+    assert any(row.index >= len(any_model.front_) for row in top)
+    for row in [*any_model.equations_, *top]:
+        law = any_model._entry(row.index)
+        assert law is row.entry
+        np.testing.assert_array_equal(any_model.predict(X, row.index), law.equation.predict(X))
+        assert any_model.export("python", index=row.index)
+        assert any_model.intervals(index=row.index)
+
+
+def test_numbers_stay_when_another_law_is_chosen(any_model):
+    before = {row.index: row.entry for row in any_model.equations_.top(8)}
+    front = list(any_model.front_)
+    for index, entry in before.items():
+        assert any_model.choose(index=index).get_best() is entry
+        assert any_model.equations_[any_model.best_index_].index == index
+    assert {row.index for row in any_model.equations_.top(8)} <= set(range(len(known(any_model))))
+    for k, entry in enumerate(front):
+        assert any_model.choose(index=k).get_best() is entry
+
+
+def test_pictures_of_laws_beside_the_front(model):
+    index = len(model.front_)
+    assert model.plot("front", index=index, ax=None) is not None
+    assert model.plot("terms", X=X, index=index) is not None
+
+
 def test_wrong_choices_are_refused(model):
     with pytest.raises(GSRError, match="criterion must be one of"):
         model.choose("best")
@@ -245,7 +273,7 @@ def test_a_pole_is_part_of_the_verdict(model):
 # ---- the command line ------------------------------------------------------------------------
 
 
-HEADINGS = ["rank", "bits", "RMSE", "verdict", "law"]
+HEADINGS = ["#", "bits", "RMSE", "verdict", "law"]
 
 
 def test_fit_and_show_print_them(tmp_path, capsys):
@@ -266,6 +294,15 @@ def test_fit_and_show_print_them(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert [line for line in shown.splitlines() if line.startswith("chosen  ")]
     assert HEADINGS in [line.split() for line in shown.splitlines()]
+    other = next(each for each in result["top"] if each["index"] >= len(result["front"]))
+    assert f" {other['index']} " in next(x for x in shown.splitlines() if other["equation"] in x)
+    capsys.readouterr()
+    assert main(["predict", str(run), str(table), "--index", str(other["index"])]) == 0
+    law = gsr.load(run / "model.json")._others[other["index"] - len(result["front"])]
+    values = np.array(capsys.readouterr().out.split()[1:], dtype=float)
+    np.testing.assert_allclose(values, law.equation.predict(X), rtol=1e-12)
+    assert str(law.equation) == other["equation"]
+    assert main(["export", str(run), "--index", str(other["index"])]) == 0
 
 
 # ---- laws that the rows do not determine ---------------------------------------------------------

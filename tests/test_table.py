@@ -58,6 +58,7 @@ def test_is_a_sequence_of_rows(table):
     assert table[1:3] == (table[1], table[2])
     assert table["complexity"] == [3, 5, 9, 14]
     assert table["pick"] == [False, False, False, True]
+    assert table["index"] == [0, 1, 2, 3]
     assert table[3].equation == "y^2 = 2 `a_1 & <b>` + x1^3 + 1"
     assert table[3].explicit == "y = sqrt(2 `a_1 & <b>` + x1^3 + 1)"
     assert table[3].level == "rounding"
@@ -118,17 +119,17 @@ def test_printed_with_the_pick_marked(table, monkeypatch):
     monkeypatch.setattr(simplify, "explicit", None)  # it takes time, and is not shown
     monkeypatch.setenv("COLUMNS", "120")
     head, *lines = str(table).splitlines()
-    names = ["complexity", "rmse", "held_out", "score", "level", "equation"]
+    names = ["#", "complexity", "rmse", "held_out", "score", "level", "equation"]
     assert head.split() == names
     assert [line.startswith(">>>") for line in lines] == [False, False, False, True]
     assert [line[head.index("equation") :] for line in lines] == table["equation"]
     monkeypatch.setenv("COLUMNS", "80")
     head, *lines = str(table).splitlines()
-    assert head.split() == ["complexity", "rmse", "score", "equation"]
+    assert head.split() == ["#", "complexity", "rmse", "score", "equation"]
     assert lines[3].endswith(table[3].equation)
     monkeypatch.setenv("COLUMNS", "50")
     head, *lines = str(table).splitlines()
-    assert head.split() == ["complexity", "rmse", "equation"]
+    assert head.split() == ["#", "complexity", "rmse", "equation"]
     assert lines[2].endswith("...")
     assert lines[3].endswith(table[3].equation)
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     "pick",
+    "index",
     "complexity",
     "rmse",
     "held_out",
@@ -30,11 +31,12 @@ COLUMNS = (
     "predict",
 )
 #: Columns that are printed, those of a LaTeX table, and those of a file.
-SHOWN = ("pick", "complexity", "rmse", "held_out", "score", "level", "equation")
+SHOWN = ("pick", "index", "complexity", "rmse", "held_out", "score", "level", "equation")
 IN_LATEX = ("pick", "complexity", "rmse", "held_out", "score", "equation")
 IN_FILES = COLUMNS[:-1]
 HEADINGS = {
     "pick": "",
+    "index": "#",
     "complexity": "complexity",
     "rmse": "RMSE",
     "held_out": "held out",
@@ -45,6 +47,8 @@ HEADINGS = {
     "sympy": "SymPy",
     "predict": "callable",
 }
+#: Headings in plain text, where they are not the names of the columns.
+PLAIN_HEADINGS = {"pick": "", "index": "#"}
 #: What residuals say of a law.
 VERDICTS = {
     "rounding": "exact",
@@ -94,7 +98,7 @@ def _plain(value: Any) -> str:
 
 def as_text(rows: Rows, names: Sequence[str] = SHOWN) -> str:
     """Return aligned columns; laws are cut to the width of the terminal."""
-    columns = {name: ["" if name == "pick" else name] for name in names}
+    columns = {name: [PLAIN_HEADINGS.get(name, name)] for name in names}
     for name, cells in columns.items():
         cells += [_cell(row, name) for row in rows]
     laws = columns.pop("equation")
@@ -111,14 +115,12 @@ def as_text(rows: Rows, names: Sequence[str] = SHOWN) -> str:
 
 def ranked_text(rows: Rows) -> str:
     """Return laws with their bits, errors and verdicts, in their order; laws are not cut."""
-    lines = [["", "bits", "rmse", "verdict", "law"]]
+    lines = [["", "#", "bits", "rmse", "verdict", "law"]]
     for row in rows:
-        rank = PICK if row.pick else ""
-        lines.append(
-            [rank, bits_text(row.bits), _number(row.rmse, "rmse"), row.verdict, row.equation]
-        )
+        numbers = [str(row.index), bits_text(row.bits), _number(row.rmse, "rmse")]
+        lines.append([PICK if row.pick else "", *numbers, row.verdict, row.equation])
     columns = [list(cells) for cells in zip(*lines, strict=True)]
-    names = ("pick", "bits", "rmse", "level", "equation")
+    names = ("pick", "index", "bits", "rmse", "level", "equation")
     aligned = [_aligned(cells, name) for cells, name in zip(columns, names, strict=True)]
     return "\n".join("  ".join(line).rstrip() for line in zip(*aligned, strict=True))
 

@@ -528,7 +528,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         X : array of shape (n_samples, n_features)
             Features.
         index : int, optional
-            Row of `equations_`; the chosen law unless given.
+            Number of the law in `equations_`; the chosen one unless given.
         return_std : bool
             Also return the standard deviation of each prediction, that of the noise included.
         sigma : array of shape (n_samples,), or float, optional

@@ -33,8 +33,8 @@ Self = TypeVar("Self", bound="Presentation")
 class Presentation:
     """Methods of a fitted estimator that read its front.
 
-    Methods that take an `index` mean the law in that row of `equations_`, the chosen one unless
-    given.
+    Methods that take an `index` mean the law with that number in `equations_` or its list `top`,
+    the chosen one unless given.
     """
 
     front_: list[FrontEntry]
@@ -49,6 +49,7 @@ class Presentation:
     missing: Missing
     _names: list[str]
     _others: Sequence[FrontEntry] = ()
+    _numbered: Sequence[FrontEntry] = ()
 
     # ---- laws --------------------------------------------------------------------------------
 
@@ -59,7 +60,7 @@ class Presentation:
 
         check_is_fitted(self)
         self._check_single()
-        return EquationTable(self.front_, self.best_index_, self._others)
+        return EquationTable(self.front_, self.best_index_, self._others, self._laws)
 
     def choose(self: Self, criterion: Criterion | None = None, *, index: int | None = None) -> Self:
         """Choose another law of those that the search has found.
@@ -69,7 +70,8 @@ class Presentation:
         criterion : str or callable, optional
             As the parameter of that name, whose value is taken unless given.
         index : int, optional
-            The law in this row of `equations_` instead.
+            The law with this number in `equations_` or `equations_.top()` instead. Laws keep
+            their numbers, whichever is chosen.
 
         Returns
         -------
@@ -161,7 +163,7 @@ class Presentation:
         level : float
             Confidence, between 0 and 1.
         index : int, optional
-            Row of `equations_`.
+            Number of the law in `equations_`.
 
         Returns
         -------
@@ -191,7 +193,7 @@ class Presentation:
         level : float
             Probability, between 0 and 1, that an interval holds y, if the law is right.
         index : int, optional
-            Row of `equations_`.
+            Number of the law in `equations_`.
         kind : {"prediction", "mean"}
             For a new measurement, noise included, or for the law's value.
         sigma : array of shape (n_samples,), or float, optional
@@ -245,7 +247,7 @@ class Presentation:
         path : str or path, optional
             A file to write it to, too.
         index : int, optional
-            Row of `equations_`.
+            Number of the law in `equations_`.
         name : str
             Of the function.
 
@@ -285,7 +287,7 @@ class Presentation:
 
     def _present(self, chosen: FrontEntry, criterion: Criterion) -> None:
         """Make a law the chosen one; one from beside the front joins it."""
-        entries = [*self.front_, *self._others]
+        entries, self._numbered = [*self.front_, *self._others], self._laws
         if chosen not in self.front_:
             self.front_ = selection.pareto(entries, chosen)[0]
             self._others = [entry for entry in entries if entry not in self.front_]
@@ -322,9 +324,15 @@ class Presentation:
         if index is None:
             return self.front_[self.best_index_]
         whole = isinstance(index, (int, np.integer)) and not isinstance(index, bool)
-        if not whole or not -len(self.front_) <= index < len(self.front_):
-            raise GSRError(f"index must be from 0 to {len(self.front_) - 1}, got {index!r}")
-        return self.front_[index]
+        if not whole or not -len(self.front_) <= index < len(self._laws):
+            raise GSRError(f"index must be from 0 to {len(self._laws) - 1}, got {index!r}")
+        return self.front_[index] if index < 0 else self._laws[index]
+
+    @property
+    def _laws(self) -> Sequence[FrontEntry]:
+        """All laws in the order of their numbers: the front as it was found, then the others."""
+        now, kept = [*self.front_, *self._others], self._numbered
+        return kept if len(kept) == len(now) and set(kept) == set(now) else now
 
     def _check_single(self) -> None:
         """Raise if there are several targets: one of them has to be meant."""

@@ -37,12 +37,20 @@ class EquationRow:
         What its complexity gains, see `EquationTable`; NaN beside the front.
     bits : float, optional
         By how many bits its description is longer than the shortest, see `EquationTable.top`.
+    index : int
+        Its number.
     """
 
     def __init__(
-        self, entry: FrontEntry, pick: bool, score: float = math.nan, bits: float = math.nan
+        self,
+        entry: FrontEntry,
+        pick: bool,
+        score: float = math.nan,
+        bits: float = math.nan,
+        index: int = 0,
     ) -> None:
         self._entry, self._pick, self._score, self._bits = entry, pick, score, bits
+        self._index = index
 
     @property
     def entry(self) -> FrontEntry:
@@ -53,6 +61,11 @@ class EquationRow:
     def pick(self) -> bool:
         """Whether this is the chosen law."""
         return self._pick
+
+    @property
+    def index(self) -> int:
+        """The number by which the model's methods know the law, as `choose(index=...)`."""
+        return self._index
 
     @property
     def score(self) -> float:
@@ -135,10 +148,10 @@ class EquationRow:
 class EquationTable(Sequence[EquationRow]):
     """The front as a sequence of rows, simplest first; a column is had by its name.
 
-    Columns are `pick`, `complexity`, `rmse` (on the training rows), `held_out` (the error on
-    held-out rows, or leaving out one row at a time), `score`, `level` (what the law leaves),
-    `equation` (the law as text), `explicit` (y = ... as text, empty without a closed form),
-    `sympy` and `predict` (a callable). Each is computed when asked for.
+    Columns are `pick`, `index` (the number for `choose`), `complexity`, `rmse` (on the training
+    rows), `held_out` (the error on held-out rows, or leaving out one row at a time), `score`,
+    `level` (what the law leaves), `equation` (the law as text), `explicit` (y = ... as text, empty
+    without a closed form), `sympy` and `predict` (a callable). Each is computed when asked for.
 
     The score is PySR's: minus the change of ln(mean squared error) per change of complexity, from
     the row above; it is 0 in the first row. The error of an exact law is counted as the rounding
@@ -152,6 +165,8 @@ class EquationTable(Sequence[EquationRow]):
         The chosen one.
     others : sequence of FrontEntry
         Laws beside the front, for `top`.
+    numbered : sequence of FrontEntry, optional
+        All laws in the order of their numbers; the front and the others unless given.
 
     Examples
     --------
@@ -164,13 +179,19 @@ class EquationTable(Sequence[EquationRow]):
     """
 
     def __init__(
-        self, entries: Sequence[FrontEntry], best_index: int, others: Sequence[FrontEntry] = ()
+        self,
+        entries: Sequence[FrontEntry],
+        best_index: int,
+        others: Sequence[FrontEntry] = (),
+        numbered: Sequence[FrontEntry] | None = None,
     ) -> None:
         if not 0 <= best_index < max(len(entries), 1):
             raise GSRError(f"best_index must be from 0 to {len(entries) - 1}, got {best_index!r}")
         scores = _scores(entries)
+        laws = [*entries, *others] if numbered is None else numbered
+        self._numbers = {entry: k for k, entry in enumerate(laws)}
         self._rows = tuple(
-            EquationRow(entry, k == best_index, score)
+            EquationRow(entry, k == best_index, score, index=self._numbers[entry])
             for k, (entry, score) in enumerate(zip(entries, scores, strict=True))
         )
         self._best_index, self._others = best_index, tuple(others)
@@ -225,8 +246,8 @@ class EquationTable(Sequence[EquationRow]):
         Returns
         -------
         TopLaws
-            Rows with their `bits` above the shortest, and a `verdict`. Bits beside an exact law are
-            infinite.
+            Rows with their `bits` above the shortest, a `verdict`, and the `index` by which
+            `choose` knows them. Bits beside an exact law are infinite.
         """
         if not isinstance(count, int) or count < 1:
             raise GSRError(f"count must be a whole number of at least 1, got {count!r}")
@@ -236,9 +257,10 @@ class EquationTable(Sequence[EquationRow]):
             ranked = kinds.shortest_first([*known, *self._others])
             entries = kinds.of_different_kinds([chosen, *ranked], count)
             best = kinds.shortest_first(entries)[0]
+            above = {entry: kinds.bits_above(entry, best) for entry in entries}
             return TopLaws(
-                EquationRow(entry, entry is chosen, bits=kinds.bits_above(entry, best))
-                for entry in entries
+                EquationRow(entry, entry is chosen, bits=bits, index=self._numbers[entry])
+                for entry, bits in above.items()
             )
 
     # ---- forms -------------------------------------------------------------------------------

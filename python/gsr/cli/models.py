@@ -50,7 +50,7 @@ def _parser(commands: Parsers, name: str, about: str, examples: str) -> Any:
 
 
 def _index(parser: Any) -> None:
-    told = "law of the front, as numbered by gsr show; default: the chosen one"
+    told = "law, as numbered by gsr show; default: the chosen one"
     parser.add_argument("--index", type=at_least(int, 0), metavar="K", help=told)
 
 
@@ -213,7 +213,7 @@ def _predictions(
 
 
 def _check_given_errors(model: GSRRegressor, index: int | None) -> None:
-    entry = model.get_best() if index is None else model.equations_[index].entry
+    entry = model._entry(index)
     if not entry.uncertainty.noise.absolute:
         raise GSRError("--errors: the model was not fitted with standard deviations of the rows")
 

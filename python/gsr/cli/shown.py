@@ -59,7 +59,7 @@ def front(table: EquationTable, top: int | None = None, more: str = "--top {all}
         row = rows[k]
         errors = [row.rmse, *([row.entry.held_out] if held else [])]
         mark = ">" if k == table.best_index else ""
-        cells = [mark, str(k), str(row.complexity), *map(_number, errors), row.equation]
+        cells = [mark, str(row.index), str(row.complexity), *map(_number, errors), row.equation]
         lines.append(cells)
     widths = [max(len(line[c]) for line in lines) for c in range(len(titles) - 1)]
     text = "\n".join(_line(line, widths) for line in lines)
@@ -102,11 +102,11 @@ def alternatives(table: EquationTable) -> str:
     found = [row for row in table.top() if math.isfinite(row.bits)]
     if len(found) < 2:
         return ""
-    lines = [["rank", "bits", "RMSE", "verdict", "law"]]
-    for rank, row in enumerate(found, start=1):
-        bits = bits_text(row.bits)
-        lines.append([str(rank), bits, _number(row.rmse), row.verdict, row.equation])
-    widths = [max(len(line[c]) for line in lines) for c in range(4)]
+    lines = [["", "#", "bits", "RMSE", "verdict", "law"]]
+    for row in found:
+        numbers = [str(row.index), bits_text(row.bits), _number(row.rmse)]
+        lines.append([">" if row.pick else "", *numbers, row.verdict, row.equation])
+    widths = [max(len(line[c]) for line in lines) for c in range(5)]
     return "\n".join(_line(line, widths) for line in lines)
 
 

@@ -47,7 +47,7 @@ def plot(
     X, y : array, optional
         Rows to draw; the training rows unless given. A model that was loaded has none.
     index : int, optional
-        Row of `equations_`; the chosen law unless given.
+        Number of the law in `equations_`; the chosen one unless given.
     ax : matplotlib Axes, optional
         Where to draw; a new figure unless given. A summary is a figure of its own.
 

@@ -259,23 +259,23 @@ def _code(shown: str) -> str:
 
 def front(target: Target) -> str:
     """Return the front as a table, with the choice marked."""
-    entries = target.model.front_
-    held = any(each.held_out is not None for each in entries)
-    rows = [_front_row(each, each is target.entry, held) for each in entries]
-    heads = ['<span class="sr">chosen</span>', "complexity", "RMSE"]
+    laws = target.model.equations_
+    held = any(each.entry.held_out is not None for each in laws)
+    rows = [_front_row(each.entry, each.entry is target.entry, held, each.index) for each in laws]
+    heads = ['<span class="sr">chosen</span>', "number", "complexity", "RMSE"]
     heads += ["held out"] * held + ["law"]
     intro = (
         f"<p>No simpler law that was found has a smaller error in {escape(target.name)}. The "
         'chosen one is marked <span aria-hidden="true">▶</span>.</p>'
     )
-    listed = f'<div class="front">{table(heads, rows, range(1, 3 + held))}</div>'
+    listed = f'<div class="front">{table(heads, rows, range(1, 4 + held))}</div>'
     return section("The front: error against complexity", intro + listed)
 
 
-def _front_row(entry: FrontEntry, chosen: bool, held: bool) -> str:
+def _front_row(entry: FrontEntry, chosen: bool, held: bool, index: int) -> str:
     mark = '<span aria-hidden="true">▶</span><span class="sr">chosen</span>' if chosen else ""
     error = "exact" if entry.exact else f"{entry.rmse:.4g}"
-    numbers = {"nodes": str(entry.complexity), "RMSE": error}
+    numbers = {"number": str(index), "nodes": str(entry.complexity), "RMSE": error}
     if held:
         numbers["held out"] = "" if entry.held_out is None else f"{entry.held_out:.4g}"
     cells = f'<td class="mark">{mark}</td>' + "".join(

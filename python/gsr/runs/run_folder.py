@@ -224,6 +224,7 @@ def _row(row: EquationRow) -> dict[str, Any]:
         "complexity": row.complexity,
         "equation": row.equation,
         "chosen": row.pick,
+        "index": row.index,
     }
 
 
