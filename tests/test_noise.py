@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gsr import GSRRegressor
+from gsr import GSRRegressor, fit_formula
 from gsr.exceptions import GSRError
 from gsr.selection.noise import Noise, given, of_kind
 
@@ -124,12 +124,51 @@ def test_copies_of_rows_do_not_widen_intervals():
         (np.zeros(30), "positive"),
         (np.full(30, np.nan), "positive"),
         (["a"] * 30, "numbers"),
+        (np.full(30, 1e200), r"from 1e-150 to 1e\+150.*got 1e\+200 in row 0"),
+        (1e-200, r"from 1e-150 to 1e\+150.*got 1e-200;"),
     ],
 )
 def test_bad_standard_deviations_are_refused(sigma, message):
     x, law = LAWS["saturation"]
     with pytest.raises(GSRError, match=f"sigma must be.*{message}"):
         fitted(x, law, sigma=sigma)
+    with pytest.raises(GSRError, match=f"sigma must be.*{message}"):
+        fit_formula("y = a*x1/(b + x1)", x[:, None], law, sigma=sigma)
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+def test_errors_of_features_that_cannot_be_squared_are_refused(size):
+    x, law = LAWS["saturation"]
+    with pytest.raises(GSRError, match=r"x_sigma must be 0 or from 1e-150 to 1e\+150"):
+        fit_formula("y = a*x1/(b + x1)", x[:, None], law, x_sigma=size)
+
+
+@pytest.mark.parametrize("size", [1e140, 1e-140])
+def test_large_and_small_units_change_nothing_else(size):
+    x = np.linspace(1, 5, 40)
+    sigma = 0.05 * x
+    y = 2 * x**2 + sigma * np.random.default_rng(0).standard_normal(40)
+    plain, scaled = (
+        fit_formula("y = a*x1^2", x[:, None], y * unit, sigma=sigma * unit) for unit in (1, size)
+    )
+    expected = np.array(plain.intervals()["a"]) * size
+    np.testing.assert_allclose(scaled.intervals()["a"], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e305, 1e-305])
+def test_weights_of_any_size(size):
+    x = np.linspace(1, 5, 40)
+    y = 2 * x**2 + 0.05 * np.random.default_rng(0).standard_normal(40)
+    plain, scaled = (
+        fit_formula("y = a*x1^2", x[:, None], y, sample_weight=x * unit) for unit in (1, size)
+    )
+    np.testing.assert_allclose(scaled.intervals()["a"], plain.intervals()["a"], rtol=1e-9)
+
+
+def test_a_target_that_cannot_be_squared_is_named():
+    x = np.linspace(1, 5, 40)[:, None]
+    with pytest.raises(GSRError, match="y, the target y, goes up to 5e\\+200, too far to square"):
+        fit_formula("y = a*x1", x, 1e200 * x[:, 0])
 
 
 def test_weights_and_standard_deviations_exclude_each_other():

@@ -101,7 +101,8 @@ def as_weights(sample_weight: Any, X: Array) -> Array | None:
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
     if not (weights >= 0.0).all():
         raise GSRError(f"sample_weight must not be negative, got {weights.min():g}")
-    return np.asarray(weights)
+    # Only ratios count, and sums of weights near the largest number would overflow.
+    return np.asarray(np.ldexp(weights, -int(np.frexp(weights.max(initial=0.0))[1])))
 
 
 def as_sigma(sigma: Any, y: Array, name: str = "sigma") -> Array | None:
@@ -118,6 +119,7 @@ def as_sigma(sigma: Any, y: Array, name: str = "sigma") -> Array | None:
     if bad.any():
         row = f" in row {int(np.argmax(bad))}" if values.ndim else ""
         raise GSRError(f"{name} must be positive and finite, got {values[bad].flat[0]:g}{row}")
+    _check_squares(values, f"{name} must be")
     return np.asarray(np.broadcast_to(values, y.shape), dtype=float)
 
 
@@ -145,7 +147,19 @@ def as_x_sigma(x_sigma: Any, X: Array) -> Array | None:
         raise GSRError(f"x_sigma must be finite and not negative, got {values[bad].flat[0]:g}")
     if not values.any():
         return None
+    _check_squares(values, "x_sigma must be 0 or")
     return np.array(np.broadcast_to(values, X.shape), dtype=float)
+
+
+def _check_squares(values: Array, demand: str) -> None:
+    """Raise if squares of standard deviations would over- or underflow."""
+    bad = (values > MAX_MAGNITUDE) | ((values < 1.0 / MAX_MAGNITUDE) & (values > 0.0))
+    if bad.any():
+        row = f" in row {np.argwhere(bad)[0][0]}" if values.ndim else ""
+        raise GSRError(
+            f"{demand} from {1.0 / MAX_MAGNITUDE:g} to {MAX_MAGNITUDE:g}, since it is squared, got"
+            f" {values[bad].flat[0]:g}{row}; use other units"
+        )
 
 
 def check_magnitude(values: Array, names: Sequence[str]) -> None:

@@ -36,7 +36,7 @@ EXACT = 1e-9
 FLATTEST = 1e-3
 WORST = 1e6
 #: Values beyond this are as good as undefined.
-HUGE = 1e100
+HUGE = 1e150
 
 Values = dict[Any, float]
 

@@ -21,7 +21,7 @@ from gsr.rows import Rows
 from gsr.selection.fitted import FittedLaw, Training
 from gsr.selection.loss import LOSSES, Loss
 from gsr.selection.noise import ERRORS, given
-from gsr.validation import PARAMETERS, as_sigma, as_weights, as_x_sigma
+from gsr.validation import PARAMETERS, as_sigma, as_weights, as_x_sigma, check_magnitude
 
 if TYPE_CHECKING:
     from gsr.prior.fitted_formula import FittedFormula
@@ -420,6 +420,7 @@ def _rows(
         if not np.isfinite(values).all():
             row = int(np.argmin(np.isfinite(values)))
             raise GSRError(f"{name!r} has values that are not finite, first in row {row}")
+    check_magnitude(column[:, None], [f"y, the target {target},"])
     weights = _guarded(lambda: as_weights(sample_weight, table), "sample_weight")
     deviations, of_features = as_sigma(sigma, column), as_x_sigma(x_sigma, table)
     if weights is not None and deviations is not None:
