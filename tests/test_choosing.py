@@ -305,6 +305,30 @@ def test_fit_and_show_print_them(tmp_path, capsys):
     assert main(["export", str(run), "--index", str(other["index"])]) == 0
 
 
+def test_weighted_errors_are_called_so_everywhere(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    from gsr import report
+
+    table, run = tmp_path / "data.csv", tmp_path / "run"
+    x, noise = X[:, 0], np.random.default_rng(3).standard_normal(len(X))
+    rows = np.c_[X, 1.7 * x + 0.05 * x * noise, 0.05 * x]
+    np.savetxt(table, rows, "%.17g", ",", header="x,y,sigma", comments="")
+    options = ["--target", "y", "--errors", "sigma", "--max-evals", "300", "--seed", "0"]
+    assert main(["fit", str(table), *options, "-o", str(run)]) == 0
+    told = capsys.readouterr().out
+    assert main(["show", str(run)]) == 0
+    for shown in (told, capsys.readouterr().out):
+        line = next(each for each in shown.splitlines() if each.startswith("RMSE "))
+        assert line.endswith("weighted: rows with less noise or more weight count more")
+    model = gsr.load(run / "model.json")
+    assert model.get_best().is_weighted
+    assert "rmse is weighted" in str(model.equations_)
+    assert model.plot("front").axes[0].get_ylabel() == "weighted RMSE of y"
+    page = report.page(run)
+    assert page.count("weighted RMSE") > 1 and "Errors are weighted: rows" in page
+    assert json.loads((run / "result.json").read_text())["weighted"] is True
+
+
 # ---- laws that the rows do not determine ---------------------------------------------------------
 
 

@@ -222,3 +222,9 @@ def test_the_result_says_which_names_are_columns_and_which_constants():
 def test_a_formula_with_all_columns_and_no_letters():
     law = fit_formula("y = 2.5 x1", X, x)
     assert repr(law).splitlines() == [str(law), "columns: x1"]
+
+
+def test_a_weighted_error_is_called_so():
+    assert ", rmse " in fit_formula("y = a*x1", X, x + 0.1 * NOISE).summary()
+    law = fit_formula("y = a*x1", X, x + 0.1 * x * NOISE, sigma=0.1 * x)
+    assert ", weighted rmse " in law.summary()

@@ -196,3 +196,21 @@ def test_a_law_is_written_alike_alone_and_in_the_table():
         assert str(again.equation) == row.equation
         assert str(again.rounded_equation) == str(entry.rounded_equation)
         assert again.equation.sample is None
+
+
+NOTE = "rmse is weighted: rows with less noise or more weight count more"
+
+
+def test_weighted_errors_are_called_so(table, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    for shown in (str(table), table._repr_html_(), str(table.top()), table.latex()):
+        assert "weighted" not in shown
+    entries = [
+        replace(row.entry, data=replace(row.entry.data, weights=np.linspace(0.5, 1.5, len(Y))))
+        for row in table
+    ]
+    for laws in (entries, pickle.loads(pickle.dumps(entries))):
+        found = EquationTable(laws, 1)
+        assert str(found).splitlines()[-1] == str(found.top()).splitlines()[-1] == NOTE
+        assert "weighted RMSE" in found._repr_html_() and NOTE in found._repr_html_()
+        assert "weighted RMSE" in found.latex()

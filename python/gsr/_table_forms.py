@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gsr.encoding import latex
 from gsr.encoding.writing import html
 from gsr.exceptions import GSRError
+from gsr.selection.choice import WEIGHTED
 
 if TYPE_CHECKING:
     from gsr.table import EquationRow
@@ -68,6 +69,16 @@ PICKED = "background:rgba(80,160,255,0.2);font-weight:bold"
 Rows = Sequence["EquationRow"]
 
 
+def note(rows: Rows) -> str:
+    """Return a line that says what the errors are, if rows do not all count alike in them."""
+    return f"rmse is {WEIGHTED}" if any(row.entry.is_weighted for row in rows) else ""
+
+
+def _heading(rows: Rows, name: str) -> str:
+    weighted = name == "rmse" and any(row.entry.is_weighted for row in rows)
+    return f"weighted {HEADINGS[name]}" if weighted else HEADINGS[name]
+
+
 def column(name: str) -> str:
     """Return the name of a column, or raise if it is none."""
     if name not in COLUMNS:
@@ -110,7 +121,8 @@ def as_text(rows: Rows, names: Sequence[str] = SHOWN) -> str:
             break
     aligned = [_aligned(cells, name) for name, cells in columns.items()]
     cut = [_shortened(law, max(left, NARROWEST)) for law in laws]
-    return "\n".join("  ".join(line).rstrip() for line in zip(*aligned, cut, strict=True))
+    lines = ["  ".join(line).rstrip() for line in zip(*aligned, cut, strict=True)]
+    return "\n".join([*lines, *filter(None, [note(rows)])])
 
 
 def ranked_text(rows: Rows) -> str:
@@ -122,7 +134,8 @@ def ranked_text(rows: Rows) -> str:
     columns = [list(cells) for cells in zip(*lines, strict=True)]
     names = ("pick", "index", "bits", "rmse", "level", "equation")
     aligned = [_aligned(cells, name) for cells, name in zip(columns, names, strict=True)]
-    return "\n".join("  ".join(line).rstrip() for line in zip(*aligned, strict=True))
+    shown = ["  ".join(line).rstrip() for line in zip(*aligned, strict=True)]
+    return "\n".join([*shown, *filter(None, [note(rows)])])
 
 
 def bits_text(bits: float) -> str:
@@ -163,7 +176,7 @@ def as_latex(rows: Rows, columns: Sequence[str], digits: int) -> str:
     if not isinstance(digits, int) or digits < 1:
         raise GSRError(f"digits must be a whole number of at least 1, got {digits!r}")
     kinds = "".join("l" if name in TEXTUAL else "r" for name in names)
-    lines = [[latex.escaped(HEADINGS[name]) for name in names]]
+    lines = [[latex.escaped(_heading(rows, name)) for name in names]]
     lines += [[_latex_cell(row, name, digits) for name in names] for row in rows]
     head, *body = [" & ".join(line) + r" \\" for line in lines]
     begin, end = rf"\begin{{tabular}}{{{kinds}}}", r"\end{tabular}"
@@ -186,9 +199,10 @@ def _latex_cell(row: EquationRow, name: str, digits: int) -> str:
 
 def as_html(rows: Rows, names: Sequence[str] = SHOWN) -> str:
     """Return a table in plain HTML, which every notebook renders."""
-    head = "".join(f"<th {_align(name)}>{HEADINGS[name]}</th>" for name in names)
+    head = "".join(f"<th {_align(name)}>{_heading(rows, name)}</th>" for name in names)
     body = "".join(_html_row(row, names) for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return table + (f"<p>{escape(note(rows))}</p>" if note(rows) else "")
 
 
 def _html_row(row: EquationRow, names: Sequence[str]) -> str:

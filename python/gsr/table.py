@@ -90,7 +90,7 @@ class EquationRow:
 
     @property
     def rmse(self) -> float:
-        """Error on the training rows, on the scale of y."""
+        """Error on the training rows, on the scale of y; weighted if the noise is not constant."""
         return self._entry.rmse
 
     @cached_property

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from gsr._table_forms import bits_text
+from gsr.selection.choice import WEIGHTED
 
 if TYPE_CHECKING:
     from gsr.estimator import GSRRegressor
@@ -119,17 +120,13 @@ def summary(model: GSRRegressor, rows: int | None = None, seed: int | None = Non
         "noise": model.noise_,
         "RMSE": _number(entry.rmse)
         + (f" on {rows:,} rows" if rows is not None else "")
-        + (", weighted as the noise demands" if _is_weighted(entry) else ""),
+        + (f", {WEIGHTED}" if entry.is_weighted else ""),
         "search": f"{model.n_evaluations_:,} candidates in {model.fit_time_:.2f} s, "
         f"{_ending(model)}",
     }
     if seed is not None:
         parts["seed"] = str(seed)
     return "\n".join(f"{name:<8}{text}" for name, text in parts.items())
-
-
-def _is_weighted(entry: Any) -> bool:
-    return entry.data is not None and entry.data.weights is not None
 
 
 def _support(model: GSRRegressor) -> str:

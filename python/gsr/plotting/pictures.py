@@ -94,7 +94,8 @@ def front(ax: Axes, entries: Sequence[FrontEntry], entry: FrontEntry) -> None:
     """Draw error against complexity, with `entry` marked."""
     from matplotlib.ticker import MaxNLocator
 
-    style(ax, "Error against complexity", "complexity (nodes)", f"RMSE of {_name(entry)}")
+    error = f"{entry.error_name} of {_name(entry)}"
+    style(ax, "Error against complexity", "complexity (nodes)", error)
     nodes, heights, floor = _places(entries)
     if not len(nodes):
         write(ax, 0.5, 0.5, "no law has a finite error", ha="center")

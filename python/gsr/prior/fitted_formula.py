@@ -61,7 +61,7 @@ class FittedFormula(Equation):
     Parameters
     ----------
     rmse : float
-        Error on the training rows, on the scale of y.
+        Error on the training rows, on the scale of y; weighted if the noise is not constant.
     uncertainty : Uncertainty
         Covariance of the formula's own constants, and the noise.
     named : NamedConstants
@@ -148,7 +148,8 @@ class FittedFormula(Equation):
             + numbers.get(name, "")
             for name, c in self.constants.items()
         ]
-        left = f"residual: {self.level}, rmse {self.rmse:.3g}; {self.noise_}"
+        error = "weighted rmse" if self.uncertainty.noise.kind != "constant" else "rmse"
+        left = f"residual: {self.level}, {error} {self.rmse:.3g}; {self.noise_}"
         return "\n".join([repr(self), *constants, left])
 
     # ---- predictions -------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from gsr.plotting.pictures import Rows, determination
 from gsr.report import mathml
 from gsr.report.origin import Source, Target
 from gsr.selection import FrontEntry
+from gsr.selection.choice import WEIGHTED
 from gsr.selection.constant_names import CONSTANT
 
 #: Explicit forms that are typeset at most.
@@ -120,7 +121,9 @@ def _copied(kind: str, shown: str) -> str:
 def _numbers(target: Target) -> str:
     entry = target.entry
     found = {
-        f"RMSE of {target.name}": "0, to rounding" if entry.exact else f"{entry.rmse:.4g}",
+        f"{entry.error_name} of {target.name}": "0, to rounding"
+        if entry.exact
+        else f"{entry.rmse:.4g}",
         "leaves": SHORT_LEVELS[target.model.level_],
         "complexity": f"{entry.complexity} nodes",
         "constants": f"{entry.n_constants}",
@@ -262,11 +265,13 @@ def front(target: Target) -> str:
     laws = target.model.equations_
     held = any(each.entry.held_out is not None for each in laws)
     rows = [_front_row(each.entry, each.entry is target.entry, held, each.index) for each in laws]
-    heads = ['<span class="sr">chosen</span>', "number", "complexity", "RMSE"]
+    error_name = target.entry.error_name
+    heads = ['<span class="sr">chosen</span>', "number", "complexity", error_name]
     heads += ["held out"] * held + ["law"]
     intro = (
         f"<p>No simpler law that was found has a smaller error in {escape(target.name)}. The "
-        'chosen one is marked <span aria-hidden="true">▶</span>.</p>'
+        'chosen one is marked <span aria-hidden="true">▶</span>.'
+        f"{f' Errors are {WEIGHTED}.' if target.entry.is_weighted else ''}</p>"
     )
     listed = f'<div class="front">{table(heads, rows, range(1, 4 + held))}</div>'
     return section("The front: error against complexity", intro + listed)
@@ -275,7 +280,7 @@ def front(target: Target) -> str:
 def _front_row(entry: FrontEntry, chosen: bool, held: bool, index: int) -> str:
     mark = '<span aria-hidden="true">▶</span><span class="sr">chosen</span>' if chosen else ""
     error = "exact" if entry.exact else f"{entry.rmse:.4g}"
-    numbers = {"number": str(index), "nodes": str(entry.complexity), "RMSE": error}
+    numbers = {"number": str(index), "nodes": str(entry.complexity), entry.error_name: error}
     if held:
         numbers["held out"] = "" if entry.held_out is None else f"{entry.held_out:.4g}"
     cells = f'<td class="mark">{mark}</td>' + "".join(

@@ -183,6 +183,7 @@ class Laws:
             "level": model.level_,
             "support": model.support_,
             "rmse": chosen.rmse,
+            "weighted": chosen.is_weighted,
             "complexity": chosen.complexity,
             "uses_features": bool(chosen.uses_features),
             "target": self.target,

@@ -152,6 +152,7 @@ class Writer:
             "complexity": int(entry.complexity),
             "rmse": plain_number(entry.rmse),
             "exact": bool(entry.exact),
+            "weighted": bool(entry.is_weighted),
             "n_constants": int(entry.n_constants),
             "bits": plain_number(entry.bits),
             "held_out": plain_number(entry.held_out),

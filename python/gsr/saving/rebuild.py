@@ -156,9 +156,8 @@ class Reader:
             "level": form["level"],
             "poles": Poles(**form["poles"]),
         }
-        for name in ("left_out", "length"):
-            if form[name] is not None:
-                made[name] = form[name]
+        known = {"left_out": "left_out", "length": "length", "is_weighted": "weighted"}
+        made |= {name: form[key] for name, key in known.items() if form[key] is not None}
         if form["uncertainty"] is not None:
             made["uncertainty"] = _uncertainty(form["uncertainty"], f"{where}.uncertainty")
         if form["rounded"] is not None:

@@ -122,6 +122,7 @@ ENTRY = record(
         "complexity": integer(),
         "rmse": number,
         "exact": boolean,
+        "weighted": optional(boolean),
         "n_constants": integer(),
         "bits": number,
         "held_out": optional(number),

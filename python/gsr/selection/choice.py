@@ -80,6 +80,9 @@ NEARLY_EXACT = 1e-9
 EXACT_BITS_PER_NODE, BITS_OF_DOUBLE, MOST_EXACT_BITS = 3.0, 52.0, 650.0
 EXACT_DIGITS = 1e-9
 
+#: What it means that errors are weighted.
+WEIGHTED = "weighted: rows with less noise or more weight count more"
+
 PolePolicy = Literal["avoid", "forbid", "allow"]
 POLE_POLICIES = ("avoid", "forbid", "allow")
 
@@ -93,7 +96,7 @@ class FrontEntry:
     complexity : int
         Nodes of the expression.
     rmse : float
-        Error on the training rows, on the scale of y.
+        Error on the training rows, on the scale of y; see `is_weighted`.
     exact : bool
         Whether the residual is at rounding level and the law short to describe.
     n_constants : int
@@ -258,6 +261,19 @@ class FrontEntry:
         self.__dict__["equation"] = replace(self.equation, level=level)
         return self.equation
 
+    @cached_property
+    def is_weighted(self) -> bool:
+        """Whether rows with less noise, or more weight, count more in the error."""
+        if self.data is not None:
+            return self.data.weights is not None
+        known = vars(self).get("uncertainty")
+        return known is not None and known.noise.kind != "constant"
+
+    @property
+    def error_name(self) -> str:
+        """What the error is called where it is shown."""
+        return "weighted RMSE" if self.is_weighted else "RMSE"
+
     @property
     def uses_features(self) -> bool:
         """Whether the law is more than a constant."""
@@ -284,6 +300,7 @@ class FrontEntry:
     def __getstate__(self) -> dict[str, Any]:
         # All is made now: what would make it later holds the training data.
         made: dict[str, Any] = {"equation": self.equation, "level": self.level, "poles": self.poles}
+        made |= {"is_weighted": self.is_weighted}
         if self.data is not None:
             made |= {"uncertainty": self.uncertainty, "rounded": self.rounded}
             made |= {"left_out": self.left_out, "length": self.length}
