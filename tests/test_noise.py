@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gsr import GSRRegressor, fit_formula
+from gsr import GSRRegressor, fit_formula, load
 from gsr.exceptions import GSRError
 from gsr.selection.noise import Noise, given, of_kind
 
@@ -62,17 +62,39 @@ def coverage(model, draw, sigma=None):
     return [float(part.mean()) for part in np.array_split(inside[np.argsort(x)], 4)]
 
 
-@pytest.mark.parametrize("kind", ["constant", "relative", "sigma"])
+SCATTER = {
+    "constant": lambda x: 0.5 + 0 * x,
+    "relative": lambda x: 0.15 * x,
+    "power": lambda x: 0.02 * x**2,
+    "sigma": lambda x: 0.02 * x**2,
+}
+
+
+@pytest.mark.parametrize("kind", SCATTER)
 def test_intervals_cover_everywhere(kind):
     def draw(n, rng):
         x = rng.uniform(1, 10, n)
-        s = {"constant": 0.5 + 0 * x, "relative": 0.15 * x, "sigma": 0.02 * x**2}[kind]
+        s = SCATTER[kind](x)
         return x, 3 * x + s * rng.standard_normal(n), s
 
     x, y, s = draw(400, np.random.default_rng(1))
     model = fitted(x, y, sigma=s if kind == "sigma" else None)
     assert model.equation_.phi and model.get_best().n_constants <= 2
+    assert model.get_best().data.noise.kind == ("given" if kind == "sigma" else kind)
     np.testing.assert_allclose(coverage(model, draw, kind == "sigma"), 0.95, atol=0.035)
+
+
+def test_a_power_of_y_is_saved(tmp_path):
+    x = np.random.default_rng(0).uniform(1, 10, 200)
+    y = 3 * x + 0.02 * x**2 * np.random.default_rng(1).standard_normal(200)
+    model = fitted(x, y)
+    assert "grows with a power of y" in model.noise_
+    model.save(tmp_path / "model.json")
+    again = load(tmp_path / "model.json")
+    assert again.noise_ == model.noise_
+    np.testing.assert_allclose(
+        again.predict_interval(x[:, None]), model.predict_interval(x[:, None])
+    )
 
 
 WIDE = {
@@ -182,13 +204,14 @@ def test_variance_functions():
     np.testing.assert_allclose(Noise().variance(y), 1)
     np.testing.assert_allclose(Noise("relative").variance(y), y**2)
     np.testing.assert_allclose(Noise("poisson").variance(y), np.abs(y))
+    np.testing.assert_allclose(Noise("power", power=1.5).variance(y), np.abs(y) ** 3)
     np.testing.assert_allclose(Noise("mixed", 2.0).variance(y), 4 + y**2)
     known = given(np.array([1.0, 2.0, 3.0]), y)
     np.testing.assert_allclose(known.variance(y), [1, 4, 9])
     np.testing.assert_allclose(known.variance(y, np.full(3, 5.0)), 25)
 
 
-@pytest.mark.parametrize("kind", ["relative", "poisson", "mixed"])
+@pytest.mark.parametrize("kind", ["relative", "poisson", "power", "mixed"])
 def test_weights_undo_the_variance(kind):
     y = np.linspace(1, 9, 50)
     noise = of_kind(kind, y)

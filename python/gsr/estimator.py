@@ -107,7 +107,8 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
     errors : {"auto", "constant", "relative", "poisson"}
         **Noise.** How measurements of y scatter around the law: equally everywhere, in proportion
         to y, or with a variance of y as counts do. ``"auto"`` compares constant, relative and mixed
-        scatter by their likelihood. Standard deviations that are known go to `fit` as `sigma`.
+        scatter, and powers of y, by their likelihood. Standard deviations that are known go to
+        `fit` as `sigma`.
 
     loss : {"squared", "absolute", "huber", "quantile"}
         What fit and choice minimise. Outliers move ``"absolute"`` and ``"huber"`` little;

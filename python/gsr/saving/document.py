@@ -253,6 +253,7 @@ def _noise(noise: Noise) -> Plain:
     return {
         "kind": noise.kind,
         "floor": plain_number(noise.floor),
+        "power": plain_number(noise.power),
         "precision": plain_number(noise.precision),
         "knots": None if noise.knots is None else [_numbers(each) for each in noise.knots],
         "absolute": noise.absolute,

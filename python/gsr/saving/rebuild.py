@@ -311,8 +311,8 @@ def _uncertainty(form: Mapping[str, Any], where: str) -> Uncertainty:
     n = len(form["names"])
     if len(form["values"]) != n or form["covariance"].shape != ((n, n) if n else (0, 0)):
         raise GSRError(f"{where}: names, values and covariance do not fit each other")
-    noise = dict(form["noise"])
-    if noise["knots"] is not None:
+    noise = {name: value for name, value in form["noise"].items() if value is not None}
+    if "knots" in noise:
         y, sigma = noise["knots"]
         if len(y) != len(sigma) or not len(y):
             raise GSRError(f"{where}.noise.knots: there must be as many values as errors")

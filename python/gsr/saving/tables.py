@@ -109,8 +109,9 @@ LAW = record(
 )
 NOISE = record(
     {
-        "kind": choice("constant", "relative", "poisson", "mixed", "given", "effective"),
+        "kind": choice("constant", "relative", "poisson", "power", "mixed", "given", "effective"),
         "floor": finite,
+        "power": optional(finite),
         "precision": finite,
         "knots": optional(listing(vector(finite), least=2, most=2)),
         "absolute": boolean,

@@ -10,7 +10,7 @@ import numpy as np
 
 from gsr.transformation import Array
 
-Kind = Literal["constant", "relative", "poisson", "mixed", "given", "effective"]
+Kind = Literal["constant", "relative", "poisson", "power", "mixed", "given", "effective"]
 #: What the option `errors` may be; `sigma` makes them given.
 ERRORS = ("auto", "constant", "relative", "poisson")
 #: Predictions below this part of the least measured |y| count as this large, so that no row has an
@@ -22,6 +22,8 @@ SMALLEST = 3
 APART = 3.0
 #: Points at which given standard deviations are remembered, to interpolate those of new rows.
 KNOTS = 16
+#: Powers of |y| that standard deviations are proportional to.
+POWERS = {"relative": 1.0, "poisson": 0.5}
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +33,10 @@ class Noise:
     Parameters
     ----------
     kind : str
-        ``"constant"``: v = 1. ``"relative"``: v = y^2. ``"poisson"``: v = |y|. ``"mixed"``:
-        v = floor^2 + y^2. ``"given"``: each row has its own standard deviation. ``"effective"``:
-        likewise, made of the errors of the features and an estimate of that of y.
+        ``"constant"``: v = 1. ``"relative"``: v = y^2. ``"poisson"``: v = |y|. ``"power"``:
+        v = |y|^(2 power). ``"mixed"``: v = floor^2 + y^2. ``"given"``: each row has its own
+        standard deviation. ``"effective"``: likewise, made of the errors of the features and an
+        estimate of that of y.
     floor : float
         The least |y| that counts; of ``"mixed"`` noise, where constant and relative part are equal.
     precision : float
@@ -42,6 +45,8 @@ class Noise:
         Predictions, ascending, and the given standard deviations there.
     absolute : bool
         Whether given standard deviations are those of the noise, not only proportional to it.
+    power : float
+        Of ``"power"`` noise.
     """
 
     kind: Kind = "constant"
@@ -49,11 +54,12 @@ class Noise:
     precision: float = 1.0
     knots: tuple[Array, Array] | None = None
     absolute: bool = False
+    power: float = 1.0
 
     @property
     def follows_law(self) -> bool:
         """Whether the variance of a row depends on what the law says there."""
-        return self.kind in ("relative", "poisson", "mixed")
+        return self.kind in ("relative", "poisson", "power", "mixed")
 
     def variance(self, y: Array, sigma: Array | None = None) -> Array:
         """Return v at the law's values y; rows with their own standard deviations have sigma^2."""
@@ -65,8 +71,7 @@ class Noise:
             return np.ones_like(size)
         if self.kind == "mixed":
             return np.asarray(self.floor**2 + size**2)
-        raised = np.maximum(size, self.floor)
-        return np.asarray(raised**2 if self.kind == "relative" else raised)
+        return np.asarray(np.maximum(size, self.floor) ** (2.0 * POWERS.get(self.kind, self.power)))
 
     def deviation(self, y: Array, scale: float, sigma: Array | None = None) -> Array:
         """Return the standard deviation of measurements at the law's values y.
@@ -107,6 +112,8 @@ class Noise:
             return f"scatter grows with {target}: {100 * unit:.2g} % of {target}"
         if self.kind == "poisson":
             return f"scatter grows with the root of {target}: {unit:.3g} sqrt({target})"
+        if self.kind == "power":
+            return f"scatter grows with a power of {target}: {unit:.3g} {target}^{self.power:.2g}"
         if self.kind == "mixed":
             small, large = f"{unit * self.floor:.3g}", f"{100 * unit:.2g} %"
             return f"scatter is {small} where {target} is small, {large} where it is large"

@@ -26,17 +26,19 @@ MOST_PRICED = 120
 #: Laws that are fitted under another loss than squares, which takes longer.
 MOST_WITH_LOSS = 15
 #: Bits by which scatter that depends on y must describe the data better than constant scatter, and
-#: two parts better than one.
+#: scatter with a constant of its own (a proportion of two parts, a power of y) better than without.
 BITS_OF_RELATIVE = 4.0
-BITS_OF_MIXED = 6.0
-#: All but one in this many measured values must have the same sign for purely relative noise; |y|
-#: must span this factor for its noise to be told from constant noise.
+BITS_OF_SHAPE = 6.0
+#: All but one in this many measured values must have the same sign for noise that vanishes with y;
+#: |y| must span this factor for its noise to be told from constant noise.
 ONE_IN = 20
 LEAST_SPAN = 1.5
 #: Where constant and relative part are equal, from the least to the greatest |y|; not below this
 #: part of the greatest, where y changes its sign.
 FLOORS = 15
 LEAST_FLOOR = 1e-3
+#: Powers of |y| that are tried; 0 is constant noise, 1 relative.
+POWERS = np.linspace(0.2, 3.0, 29)
 #: Fits and weights are improved in turn so often.
 ROUNDS = 2
 
@@ -83,22 +85,28 @@ def choose_noise(
     Returns
     -------
     Explained or None
-        With constant, relative or mixed noise; None if no law fits.
+        With noise that is constant, relative, mixed or a power of y; None if no law fits.
     """
     plain = replace(data, weights=None, noise=Noise())
     constant = explain(laws, plain, Noise(), until)
     if constant is None or len(data.y) < LEAST_ROWS or not _varies_in_size(data.y):
         return constant
-    best, relative = constant, None
+    simple, relative = constant, None
     if _has_one_sign(data.y):
         relative = explain(laws, plain, of_kind("relative", data.y), until)
     if relative is not None and relative.bits + BITS_OF_RELATIVE < constant.bits:
-        best = relative
-    for start in (constant, relative) if data.loss.is_squared else ():
-        mixed = None if start is None else _mixed(start, laws, plain, until)
-        if mixed is not None and mixed.bits + BITS_OF_MIXED < best.bits:
-            best = mixed
-    return best
+        simple = relative
+    if not data.loss.is_squared:
+        return simple
+    shaped = [
+        found
+        for start in (constant, relative)
+        if start is not None
+        for kinds in (_mixed(start.values), _powers(data.y))
+        if (found := _likeliest(kinds, start, laws, plain, until)) is not None
+    ]
+    best = min(shaped, key=lambda found: found.bits, default=simple)
+    return best if best.bits + BITS_OF_SHAPE < simple.bits else simple
 
 
 def _varies_in_size(y: Array) -> bool:
@@ -145,23 +153,40 @@ def _bits(law: FittedLaw, rows: Training) -> float:
     return priced_length(law, rows) + spread
 
 
-def _mixed(
-    start: Explained, laws: Sequence[LawLike], plain: Training, until: float | None
-) -> Explained | None:
-    """Return the best law under constant and relative noise together.
-
-    Their proportion is the likeliest for the law to start from; the others are looked at if that
-    law is better for it.
-    """
-    values = start.values
+def _mixed(values: Array) -> list[Noise]:
+    """Return constant and relative noise together, in several proportions."""
     size = np.abs(values[values != 0.0])
     if not len(size) or not np.isfinite(size).all():
-        return None
-    squares = (plain.y - values) ** 2
+        return []
     floors = np.geomspace(max(size.min(), LEAST_FLOOR * size.max()), size.max(), FLOORS)
-    lengths = [_likelihood(squares, floor**2 + values**2) for floor in floors]
-    noise = Noise("mixed", float(floors[int(np.argmin(lengths))]))
-    rows = plain.with_noise(noise, values)
+    return [Noise("mixed", float(floor)) for floor in floors]
+
+
+def _powers(y: Array) -> list[Noise]:
+    """Return noise that is a power of y; none if y changes its sign, where it would vanish."""
+    if not _has_one_sign(y):
+        return []
+    return [replace(of_kind("power", y), power=float(power)) for power in POWERS]
+
+
+def _likeliest(
+    kinds: Sequence[Noise],
+    start: Explained,
+    laws: Sequence[LawLike],
+    plain: Training,
+    until: float | None,
+) -> Explained | None:
+    """Return the best law under one of several kinds of noise.
+
+    It is the likeliest for the law to start from; the others are looked at if that law is better
+    for it.
+    """
+    values = start.values
+    squares = (plain.y - values) ** 2
+    lengths = [_likelihood(squares, noise.variance(values)) for noise in kinds]
+    if not lengths or not np.isfinite(values).all():
+        return None
+    rows = plain.with_noise(kinds[int(np.argmin(lengths))], values)
     alone = _best([start.law], rows)
     if alone is None or alone.bits > start.bits:
         return alone
