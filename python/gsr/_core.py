@@ -23,9 +23,13 @@ def _load() -> ModuleType:
     try:
         return importlib.import_module(f"gsr._core_{variant}")
     except ModuleNotFoundError:
-        if variant == "baseline" or os.environ.get("GSR_CORE"):
-            raise
-        return importlib.import_module("gsr._core_baseline")
+        if variant == "v3" and not os.environ.get("GSR_CORE"):
+            return importlib.import_module("gsr._core_baseline")
+        raise ImportError(
+            f"this installation of gsr has no core for {variant} x86-64 processors: it was built "
+            "from source on another kind of machine. Install it again here, or build it with "
+            'CMAKE_ARGS="-DGSR_ALL_VARIANTS=ON".'
+        ) from None
 
 
 _module = _load()
