@@ -31,13 +31,17 @@ Dictionary::Dictionary(const Dataset& data, const Table& table, const std::vecto
       make_(std::move(make)),
       evaluator_(data, table, 1 << 20),
       most_columns_(extent.columns),
-      n_features_(features.size()) {
+      n_features_(features.size()),
+      more_multiplied_(extent.multiplied) {
   std::vector<Monomial> monomials;
   for (const int power : {1, -1})
     for (const int f : features) monomials.push_back({{f, power}});
   if (extent.products)
     for (Monomial& monomial : list_monomials(features, 2, kArguments))
       if (monomial.size() > 1) monomials.push_back(std::move(monomial));
+  if (extent.multiplied)
+    for (const int power : {2, 4})
+      for (const int f : features) monomials.push_back({{f, power}});
   for (const Monomial& monomial : monomials)
     if (usable(monomial_tree(table, monomial))) read_argument(monomial);
   add_plain_terms(features);
@@ -63,13 +67,17 @@ void Dictionary::add_functions_of(const Argument& u) {
 // Powers of the feature itself, and the other features.
 void Dictionary::choose_multipliers(const Argument& u) {
   multipliers_.clear();
-  if (!u.feature) return;
+  const int own = composition::only_feature(u.tree);
+  if (own == 0 || (!u.feature && !more_multiplied_)) return;
+  const auto add = [&](const Monomial& monomial) {
+    multipliers_.push_back(monomial_tree(table_, monomial));
+  };
+  for (const int power : {1, -1, 2, 3}) add({{own, power}});
   for (const Argument& v : arguments_) {
-    if (!v.feature) continue;
-    const int f = v.tree.operands[0].feature;
-    multipliers_.push_back(monomial_tree(table_, {{f, 1}}));
-    if (&v != &u) continue;
-    for (const int power : {-1, 2, 3}) multipliers_.push_back(monomial_tree(table_, {{f, power}}));
+    const int other = v.tree.operands[0].feature;
+    if (!v.feature || other == own) continue;
+    add({{other, 1}});
+    if (more_multiplied_) add({{own, 1}, {other, 1}});
   }
 }
 
@@ -152,6 +160,19 @@ bool Dictionary::add_entry(const Trees& factors, int family, bool oscillates) {
   return true;
 }
 
+void Dictionary::add_plain(const std::vector<Basis>& bases) {
+  const auto stride = static_cast<std::size_t>(data_.features.stride());
+  for (const Basis& basis : bases) {
+    const std::size_t start = values_.size();
+    values_.resize(start + stride, 0.0);
+    if (!evaluator_.evaluate(basis, values_.data() + start)) {
+      values_.resize(start);
+      continue;
+    }
+    entries_.push_back({basis, n_families_++, 0, -1, n_columns_++});
+  }
+}
+
 // What is not allowed for one set of constants is not allowed for any.
 void Dictionary::add_members(const std::vector<Constants>& grid, const Build& build,
                              bool oscillates) {
@@ -166,8 +187,15 @@ void Dictionary::add_family(const std::vector<Constants>& grid, const Build& bui
   if (!multiplying_) add_members(grid, build, oscillates);
 }
 
-void Dictionary::add_multiplied(const std::vector<Constants>& grid, const Build& build) {
-  if (!multiplying_) return add_members(grid, build, false);
+void Dictionary::add_often(const std::vector<Constants>& grid, const Build& build,
+                           bool oscillates) {
+  if (more_multiplied_) return add_multiplied(grid, build, oscillates);
+  add_family(grid, build, oscillates);
+}
+
+void Dictionary::add_multiplied(const std::vector<Constants>& grid, const Build& build,
+                                bool oscillates) {
+  if (!multiplying_) return add_members(grid, build, oscillates);
   for (const Tree& multiplier : multipliers_)
     add_members(
         grid,
@@ -176,7 +204,7 @@ void Dictionary::add_multiplied(const std::vector<Constants>& grid, const Build&
           factors.push_back(multiplier);
           return factors;
         },
-        false);
+        oscillates);
 }
 
 // ---- trees -----------------------------------------------------------------------------------
@@ -257,7 +285,8 @@ void Dictionary::add_oscillations(const Argument& u) {
       if (k > damped_cycles * kFrequenciesPerCycle) continue;
       for (const double rate : kDampings) damped.push_back({k * step, rate / u.range});
     }
-    add_family(plain, [&](const Constants& c) { return Trees{wave(c[0])}; }, true);
+    if (!multiplying_ || first <= damped_cycles * kFrequenciesPerCycle)
+      add_often(plain, [&](const Constants& c) { return Trees{wave(c[0])}; }, true);
     if (!has("exp") || damped.empty()) continue;
     add_family(
         damped,
@@ -278,12 +307,12 @@ void Dictionary::add_shifts(const Argument& u) {
       either, [&](const Constants& c) { return Trees{composition::reciprocal(shifted(c[0]))}; });
   if (!u.feature) return;
   if (has("ln")) {
-    add_family(either, [&](const Constants& c) { return Trees{of("ln", shifted(c[0]))}; });
+    add_often(either, [&](const Constants& c) { return Trees{of("ln", shifted(c[0]))}; });
     if (has("exp"))
       add_family(powers, [&](const Constants& c) { return Trees{power(shifted(c[1]), c[0])}; });
   }
   if (has("sqrt"))
-    add_family(below, [&](const Constants& c) { return Trees{of("sqrt", shifted(c[0]))}; });
+    add_often(below, [&](const Constants& c) { return Trees{of("sqrt", shifted(c[0]))}; });
 }
 
 // 1/(1 + exp(a + b u)), and the same of ln u: Hill's u^n/(K^n + u^n).
@@ -304,7 +333,7 @@ void Dictionary::add_saturation(const Argument& u) {
   add_multiplied(grid, [&](const Constants& c) { return Trees{sigmoid(u.tree, c[0], c[1])}; });
   if (!u.positive || !has("ln")) return;
   const Tree logarithm = of("ln", u.tree);
-  add_family(hill, [&](const Constants& c) { return Trees{sigmoid(logarithm, c[0], c[1])}; });
+  add_often(hill, [&](const Constants& c) { return Trees{sigmoid(logarithm, c[0], c[1])}; });
 }
 
 void Dictionary::add_peaks(const Argument& u) {

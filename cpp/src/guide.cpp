@@ -201,7 +201,9 @@ void Guide::plan_stage() {
   solver_.weigh(weighted);
   const bool pursuit = stage.look == Look::pursuit;
   dictionary_.reset();
+  const bool beside = stage.look == Look::beside;
   choose_rows(weighted  ? kWeightedRows
+              : beside  ? kBesideRows
               : pursuit ? (level_ == 0 ? kPursuitRows : 2 * kPursuitRows)
                         : rows(level_, problem_.x.n_features()),
               pursuit);
@@ -209,6 +211,7 @@ void Guide::plan_stage() {
   if (weighted) weigh_goals();
   if (stage.look == Look::plain) plan_plain();
   if (weighted) plan_weighted();
+  if (beside) plan_beside();
   if (pursuit && settings_.constants) plan_pursuit();
   if (stage.look == Look::moving && settings_.constants) plan_moving();
   if (stage.look == Look::plain) plan_together([this] { return scan_neighbours(kRounds); });

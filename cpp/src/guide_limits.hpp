@@ -27,6 +27,8 @@ inline Index rows(int level, int n_features) {
   return level == 0 ? few : level == 1 ? 2 * few : level == 2 ? 4 * few : 1600;
 }
 
+inline constexpr Index kBesideRows = 240;  // for scans with many free columns
+
 inline constexpr int kRounds = 4;  // neighbours of neighbours
 
 inline int beam(int level) { return level < 2 ? 3 : 4; }

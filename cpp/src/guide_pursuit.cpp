@@ -16,8 +16,8 @@ using namespace limits;
 
 // Left sides; later ones of the second number get one term less.
 constexpr std::size_t kGoals = 3, kMoreGoals = 6, kFullyPursued = 3;
-constexpr Dictionary::Extent kFew{1500, false};
-constexpr Dictionary::Extent kMany{3000, true};
+constexpr Dictionary::Extent kFew{1500, false, false};
+constexpr Dictionary::Extent kMany{3000, true, false};
 constexpr Pursuit::Widths kNarrow{kPursuitTerms, 3, 1, 8, 3};
 constexpr Pursuit::Widths kWide{kPursuitTerms, 8, 3, 16, 6};
 constexpr double kNoNoise = 1e-8;  // of the target is left
@@ -26,7 +26,7 @@ constexpr double kHopeless = 0.7;  // likewise
 }  // namespace
 
 // y, ln|y| and 1/y, then the goals in their order.
-std::vector<std::pair<Basis, std::size_t>> Guide::pursued_goals() const {
+std::vector<std::pair<Basis, std::size_t>> Guide::pursued_goals(std::size_t most) const {
   std::vector<std::pair<Basis, std::size_t>> out;
   const auto add = [&](const Basis& psi, std::size_t number) {
     const auto same = [&](const auto& other) { return other.first == psi; };
@@ -37,7 +37,6 @@ std::vector<std::pair<Basis, std::size_t>> Guide::pursued_goals() const {
   if (!log_goals_.empty()) add(log_goals_[0].target.logarithm, log_goals_[0].number);
   for (const Goal& goal : goals_)
     if (goal.partner.size == 0 && goal.prefactor.empty()) add(goal.psi, goal.number);
-  const std::size_t most = level_ == 0 ? kGoals : kMoreGoals;
   if (out.size() > most) out.resize(most);
   return out;
 }
@@ -46,24 +45,25 @@ void Guide::plan_pursuit() {
   plan_building([this] { return build_dictionary(); });
   Pursuit::Widths widths = level_ == 0 ? kNarrow : kWide;
   std::size_t n = 0;
-  for (const auto& [psi, number] : pursued_goals()) {
+  for (const auto& [psi, number] : pursued_goals(level_ == 0 ? kGoals : kMoreGoals)) {
     if (n++ == kFullyPursued) --widths.terms;
     plan_scanning(number, [this, left = psi, widths] { return pursue(left, widths); });
   }
 }
 
+std::optional<Basis> Guide::made(const Trees& factors) const {
+  std::vector<Basis> out;
+  if (!add_basis(factors, out)) return std::nullopt;
+  if (problem_.constraints.restricts_bases() &&
+      !problem_.constraints.admits(out[0], problem_.table))
+    return std::nullopt;
+  return out[0];
+}
+
 double Guide::build_dictionary() {
-  const auto make = [this](const Trees& factors) -> std::optional<Basis> {
-    std::vector<Basis> made;
-    if (!add_basis(factors, made)) return std::nullopt;
-    if (problem_.constraints.restricts_bases() &&
-        !problem_.constraints.admits(made[0], problem_.table))
-      return std::nullopt;
-    return made[0];
-  };
   dictionary_ = std::make_unique<Dictionary>(
       x_, problem_.table, features_, [this](const Tree& tree) { return may_carry_constant(tree); },
-      make, level_ == 0 ? kFew : kMany);
+      [this](const Trees& factors) { return made(factors); }, level_ == 0 ? kFew : kMany);
   return size_of(100.0 * static_cast<double>(dictionary_->n_columns() * x_.n_rows()));
 }
 

@@ -17,9 +17,12 @@ using namespace limits;
 
 constexpr double kPi = 3.14159265358979323846;
 constexpr double kExactly = 1e-12;        // of the target is left
+constexpr double kNothing = 1e-10;        // of a column is left beside the free ones
+constexpr double kAtRounding = 1e-13;     // of the whole target
 constexpr double kSameModel = 1e-7;       // difference of what is left, relative
 constexpr double kPhaseDropped = 0.25;    // radians
 constexpr double kPowerRounded = 0.12;
+constexpr double kNoRate = 1e-12;
 constexpr double kColumnOperations = 25;  // for each row of an evaluated column
 
 // Two candidate terms.
@@ -74,11 +77,16 @@ std::vector<Pursuit::Model> best_of_each_size(std::vector<Pursuit::Model> models
 
 }  // namespace
 
-std::vector<Pursuit::Model> Pursuit::search(const Buffer& target, const Buffer& row_weights) {
+std::vector<Pursuit::Model> Pursuit::search(const Buffer& target, const Buffer& row_weights,
+                                            const Columns& free) {
   target_ = &target;
   operations_ = 0.0;
-  weigh_columns(row_weights);
   Refiner refiner(x_, table_, row_weights);
+  spread_ = refiner.spread(target.data());
+  refiner.set_free(free);
+  beside_free_ = refiner.spread(target.data()) / spread_;
+  weigh_columns(refiner, row_weights);
+  const double exactly = std::max(kExactly, kAtRounding / beside_free_);
   std::vector<Model> found, paired, open(1);
   for (int depth = 0; depth < widths_.terms; ++depth) {
     std::vector<Model> next;
@@ -92,14 +100,15 @@ std::vector<Pursuit::Model> Pursuit::search(const Buffer& target, const Buffer& 
     if (depth == 1) std::move(paired.begin(), paired.end(), std::back_inserter(next));
     open = beam(std::move(next), depth == 0 ? widths_.first : widths_.beam);
     const double left = std::min(best_left(open), best_left(paired));
-    if (left < kExactly || left > (depth == 0 ? kLeftByOne : kLeftByTwo)) break;
+    if (left < exactly || left > (depth == 0 ? kLeftByOne : kLeftByTwo)) break;
   }
   operations_ += kColumnOperations * static_cast<double>(refiner.n_columns_evaluated()) *
                  static_cast<double>(x_.n_rows());
   return best_of_each_size(std::move(found));
 }
 
-void Pursuit::weigh_columns(const Buffer& row_weights) {
+// Weighted, without what the free columns explain, and of unit norm.
+void Pursuit::weigh_columns(Refiner& refiner, const Buffer& row_weights) {
   const Index stride = x_.features.stride(), n = dictionary_.n_columns();
   columns_.resize(x_.n_rows(), n);
   norms_.assign(static_cast<std::size_t>(n), 0.0);
@@ -109,8 +118,10 @@ void Pursuit::weigh_columns(const Buffer& row_weights) {
     double* out = columns_[j];
     std::copy_n(dictionary_.column(j), stride, out);
     for (std::size_t i = 0; i < row_weights.size(); ++i) out[i] *= row_weights[i];
+    const double before = std::sqrt(small_blas::dot(out, out, stride));
+    if (std::isfinite(before)) refiner.project_free(out);
     const double norm = std::sqrt(small_blas::dot(out, out, stride));
-    const bool usable = norm > 0.0 && std::isfinite(norm);
+    const bool usable = norm > kNothing * before && std::isfinite(norm);
     norms_[static_cast<std::size_t>(j)] = usable ? norm : 0.0;
     for (Index i = 0; i < stride; ++i) out[i] = usable ? out[i] / norm : 0.0;
   }
@@ -118,7 +129,7 @@ void Pursuit::weigh_columns(const Buffer& row_weights) {
     if (entry.phase >= 0)
       overlap_[static_cast<std::size_t>(entry.column)] =
           small_blas::dot(columns_[entry.column], columns_[entry.column + 1], stride);
-  operations_ += 4.0 * static_cast<double>(n * stride);
+  operations_ += 4.0 * static_cast<double>(n * stride * refiner.n_free());
 }
 
 // What each entry explains beside the model whose constants may move a little too.
@@ -128,11 +139,12 @@ std::vector<Pursuit::Pick> Pursuit::best_of_families(Refiner& refiner, const Mod
   const Orthogonalizer& reach = refiner.reach();
   correlation_.resize(n);
   small_blas::dots(columns_[0], stride, n, refiner.rest().data(), correlation_.data());
-  inside_.resize(n, reach.size());
-  for (Index k = 0; k < reach.size(); ++k)
-    small_blas::dots(columns_[0], stride, n, reach.q(k), inside_.col(k).data());
+  const Index n_directions = reach.size() - refiner.n_free();
+  inside_.resize(n, n_directions);
+  for (Index k = 0; k < n_directions; ++k)
+    small_blas::dots(columns_[0], stride, n, reach.q(refiner.n_free() + k), inside_.col(k).data());
   left_ = Vector::Ones(n) - inside_.rowwise().squaredNorm();
-  operations_ += 2.0 * static_cast<double>((reach.size() + 1) * n * stride);
+  operations_ += 2.0 * static_cast<double>((n_directions + 1) * n * stride);
 
   const std::vector<Dictionary::Entry>& entries = dictionary_.entries();
   std::vector<Pick> best(static_cast<std::size_t>(dictionary_.n_families()), Pick{0, 0.0, 0.0});
@@ -266,12 +278,11 @@ std::vector<Pursuit::Model> Pursuit::pairs(Refiner& refiner) {
 }
 
 bool Pursuit::is_degenerate(Refiner& refiner, const Model& model) const {
-  const double size = refiner.spread(target_->data());
   if (!std::isfinite(refiner.linearise(target_->data(), model.terms))) return true;
   for (std::size_t k = 0; k < model.terms.size(); ++k) {
     if (model.terms[k].n_weights() == 0) continue;
-    const double coefficient = refiner.coefficients()(static_cast<Index>(k) + 1);
-    if (std::abs(coefficient) * refiner.term_norm(k) > kCancelled * size) return true;
+    const double coefficient = refiner.coefficient(k);
+    if (std::abs(coefficient) * refiner.term_norm(k) > kCancelled * spread_) return true;
   }
   return false;
 }
@@ -337,6 +348,12 @@ bool write_power(Tree& tree, const Table& table) {
   return true;
 }
 
+// exp(c u) with a constant of no effect; u is of the size of 1/`kNoRate` at most.
+bool is_one(const Tree& tree, const Table& table) {
+  return tree.transformation == table.find("exp") && tree.argument == ArgumentType::weighted &&
+         tree.operands.size() == 1 && std::abs(tree.operands[0].weight) < kNoRate;
+}
+
 bool simplify(Tree& tree, const Table& table) {
   bool changed = drop_phase(tree, table) || write_power(tree, table);
   for (Operand& operand : tree.operands)
@@ -350,7 +367,11 @@ std::vector<Basis> simplified(const std::vector<Basis>& terms, const Table& tabl
   std::vector<Basis> out = terms;
   for (Basis& basis : out) {
     std::vector<Tree> factors = composition::factors(basis);
-    bool changed = false;
+    const auto idle = std::remove_if(factors.begin(), factors.end(), [&](const Tree& factor) {
+      return is_one(factor, table);
+    });
+    bool changed = idle != factors.end() && idle != factors.begin();
+    if (changed) factors.erase(idle, factors.end());
     for (Tree& factor : factors) changed = simplify(factor, table) || changed;
     Basis simpler;
     if (changed && composition::write(factors, simpler))

@@ -12,15 +12,14 @@
 namespace gsr {
 namespace {
 
-constexpr Index kMostColumns = 32;
-constexpr Index kMostDirections = 64;  // of terms and constants together
+constexpr Index kMostColumns = 64;
+constexpr Index kMostDirections = 128;  // of free columns, terms and constants together
 constexpr double kStep = 1e-5;  // of a central difference, relative to the weight
 // A full step that would remove less than this share of the squared residual is not worth taking.
 constexpr double kConverged = 1e-9;
 constexpr int kAttempts = 8;  // with more and more damping
 constexpr double kAtRounding = 1e-15;
-// Columns that are nearly the same would share a term between them with huge coefficients.
-constexpr double kDistinct = 1e-6;
+constexpr double kDistinctFree = 1e-8;
 // A weight that runs away says that a simpler function fits as well.
 constexpr double kRunaway = 1e4;
 
@@ -38,13 +37,26 @@ Refiner::Refiner(const Dataset& x, const Table& table, Buffer row_weights)
       row_weights_(std::move(row_weights)),
       evaluator_(x, table, std::size_t{1} << 20),
       gradient_(x, table) {
-  columns_.resize(x.n_rows(), kMostColumns + 1);
-  std::fill_n(columns_[kMostColumns], x.n_rows(), 1.0);
-  weigh(columns_[kMostColumns]);
+  columns_.resize(x.n_rows(), kMostColumns);
   const auto stride = static_cast<std::size_t>(x.features.stride());
   for (Buffer* buffer : {&rest_, &up_, &down_}) buffer->assign(stride, 0.0);
   inside_.setZero(kMostDirections);
-  alpha_.setZero(kMostColumns + 1);
+  alpha_.setZero(kMostDirections);
+  set_free({});
+}
+
+void Refiner::set_free(const Columns& columns) {
+  Buffer column(rest_.size(), 0.0);
+  qr_.reset(x_.n_rows(), kMostDirections);
+  std::fill_n(column.begin(), x_.n_rows(), 1.0);
+  weigh(column.data());
+  qr_.push(column.data(), 0.0);
+  for (Index j = 0; j < columns.n_columns() && qr_.size() < kMostColumns; ++j) {
+    std::copy_n(columns[j], column.size(), column.begin());
+    weigh(column.data());
+    qr_.push(column.data(), kDistinctFree);
+  }
+  n_free_ = qr_.size();
 }
 
 void Refiner::weigh(double* column) const {
@@ -54,17 +66,17 @@ void Refiner::weigh(double* column) const {
 double Refiner::residual(const double* target, const std::vector<Basis>& bases) {
   const double bad = std::numeric_limits<double>::infinity();
   if (static_cast<Index>(bases.size()) > kMostColumns) return bad;
-  qr_.reset(x_.n_rows(), kMostDirections);
-  qr_.push(columns_[kMostColumns], 0.0);
+  qr_.truncate(n_free_);
   for (std::size_t j = 0; j < bases.size(); ++j) {
     double* column = columns_[static_cast<Index>(j)];
     ++n_evaluated_;
     if (!evaluator_.evaluate(bases[j], column)) return bad;
     weigh(column);
-    if (!qr_.push(column, kDistinct)) return bad;
+    if (!qr_.push(column, distinct_)) return bad;
   }
   std::copy_n(target, rest_.size(), rest_.begin());
   weigh(rest_.data());
+  size_ = std::sqrt(small_blas::dot(rest_.data(), rest_.data(), columns_.stride()));
   qr_.project(rest_.data(), inside_.data());
   qr_.solve(inside_.data(), alpha_.data());
   return std::sqrt(small_blas::dot(rest_.data(), rest_.data(), columns_.stride()));
@@ -73,6 +85,20 @@ double Refiner::residual(const double* target, const std::vector<Basis>& bases) 
 double Refiner::term_norm(std::size_t term) const {
   const double* column = columns_[static_cast<Index>(term)];
   return std::sqrt(small_blas::dot(column, column, columns_.stride()));
+}
+
+void Refiner::project_free(double* column) {
+  qr_.truncate(n_free_);
+  qr_.project(column, inside_.data());
+}
+
+std::vector<double> Refiner::losses(std::size_t n_terms) {
+  Vector norms(qr_.size());
+  qr_.inverse_row_norms(norms.data());
+  std::vector<double> out;
+  for (std::size_t k = 0; k < n_terms; ++k)
+    out.push_back(std::abs(coefficient(k)) / norms(n_free_ + static_cast<Index>(k)));
+  return out;
 }
 
 void Refiner::differentiate(const Basis& basis) {
@@ -109,7 +135,7 @@ void Refiner::fill_jacobian(const std::vector<Basis>& bases, const std::vector<W
   jacobian_.resize(x_.n_rows(), static_cast<Index>(free.size()));
   for (std::size_t k = 0; k < free.size(); ++k) {
     if (k == 0 || free[k].basis != free[k - 1].basis) differentiate(bases[free[k].basis]);
-    const double alpha = alpha_(static_cast<Index>(free[k].basis) + 1);
+    const double alpha = coefficient(free[k].basis);
     const double* derivative = derivatives_[static_cast<Index>(free[k].place)];
     double* out = jacobian_[static_cast<Index>(k)];
     for (Index i = 0; i < jacobian_.stride(); ++i) out[i] = alpha * derivative[i];
@@ -129,7 +155,7 @@ double Refiner::linearise(const double* target, const std::vector<Basis>& bases)
   if (!std::isfinite(error)) return error;
   fill_jacobian(bases, free_weights(bases));
   for (Index k = 0; k < jacobian_.n_columns() && qr_.size() < kMostDirections; ++k)
-    qr_.push(jacobian_[k], kDistinct);
+    qr_.push(jacobian_[k], distinct_);
   return error;
 }
 
@@ -139,7 +165,7 @@ double Refiner::improve(const double* target, std::vector<Basis>& bases, int ste
   double error = residual(target, bases);
   if (free.empty() || !std::isfinite(error)) return error / size;
   double damping = 1e-3;
-  for (int step = 0; step < steps && error > kAtRounding * size; ++step) {
+  for (int step = 0; step < steps && error > kAtRounding * size_; ++step) {
     stop_if_asked();
     fill_jacobian(bases, free);
     for (Index k = 0; k < jacobian_.n_columns(); ++k) qr_.project(jacobian_[k], inside_.data());

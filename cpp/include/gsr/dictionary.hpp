@@ -30,13 +30,17 @@ class Dictionary {
   // `usable`: trees that may stand in arguments with a constant.
   using Rule = std::function<bool(const composition::Tree&)>;
   // At most so many columns, simple ones first. `products`: products and quotients of features as
-  // arguments too.
+  // arguments too. `multiplied`: more functions times other features and powers of their own.
   struct Extent {
     Index columns;
     bool products;
+    bool multiplied;
   };
   Dictionary(const Dataset& data, const Table& table, const std::vector<int>& features,
              const Rule& usable, Maker make, const Extent& extent);
+
+  // Adds basis functions without constants, each a family of its own, beyond the limit of columns.
+  void add_plain(const std::vector<Basis>& bases);
 
   const std::vector<Entry>& entries() const { return entries_; }
   int n_families() const { return n_families_; }
@@ -65,7 +69,10 @@ class Dictionary {
   void add_members(const std::vector<Constants>& grid, const Build& build, bool oscillates);
   // Families in the first pass; in the second those that come with multipliers, with them.
   void add_family(const std::vector<Constants>& grid, const Build& build, bool oscillates = false);
-  void add_multiplied(const std::vector<Constants>& grid, const Build& build);
+  void add_multiplied(const std::vector<Constants>& grid, const Build& build,
+                      bool oscillates = false);
+  // With multipliers if the extent says so.
+  void add_often(const std::vector<Constants>& grid, const Build& build, bool oscillates = false);
   void add_exponentials(const Argument& u);
   void add_powers(const Argument& u);
   void add_oscillations(const Argument& u);
@@ -92,6 +99,7 @@ class Dictionary {
   std::vector<Argument> arguments_;
   std::size_t n_features_;
   bool multiplying_ = false;  // the second pass
+  bool more_multiplied_;
   Trees multipliers_;         // of the argument at hand
   std::vector<Entry> entries_;
   Buffer values_;

@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "gsr/candidates.hpp"
@@ -58,14 +59,16 @@ class Guide {
  private:
   // An exact law shows without weights, which cost a pool for every psi; noise in y asks for them.
   // Candidates with constants inside come when plain ones have been looked at.
-  enum class Look { plain, weighted, moving, pursuit };
+  enum class Look { plain, weighted, moving, pursuit, beside };
   struct Stage {
     int level;
     Look look;
   };
-  static constexpr std::array<Stage, 12> kStages{{{0, Look::plain},
+  static constexpr std::array<Stage, 14> kStages{{{0, Look::plain},
                                                   {0, Look::pursuit},
+                                                  {0, Look::beside},
                                                   {1, Look::plain},
+                                                  {1, Look::beside},
                                                   {1, Look::pursuit},
                                                   {0, Look::moving},
                                                   {0, Look::weighted},
@@ -141,9 +144,19 @@ class Guide {
   void plan_weighted();
   void plan_pursuit();
   // Left sides of the pursuit, each with the number of its goal.
-  std::vector<std::pair<Basis, std::size_t>> pursued_goals() const;
+  std::vector<std::pair<Basis, std::size_t>> pursued_goals(std::size_t most) const;
+  // The basis function of a product, or nothing if it is not allowed.
+  std::optional<Basis> made(const Trees& factors) const;
   double build_dictionary();
   double pursue(const Basis& psi, const Pursuit::Widths& widths);
+  void plan_beside();
+  double build_beside();
+  Columns simple_columns(std::size_t count) const;
+  bool scan_beside(const Basis& psi, std::size_t n_simple, int n_terms, double& size);
+  void propose_pruned(const Basis& psi, const Buffer& target, std::vector<Basis> terms,
+                      std::size_t n_simple);
+  std::vector<Basis> independent(const std::vector<Basis>& terms) const;
+  std::vector<Basis> pruned(const Buffer& target, std::vector<Basis> terms) const;
   double build_pools();
   double scan_sums(Goal& goal);
   double scan_units(Goal& goal);
@@ -230,6 +243,7 @@ class Guide {
   Moving moving_sums_, moving_logs_;
   std::vector<Candidate> beside_;
   std::unique_ptr<Dictionary> dictionary_;
+  std::vector<Basis> simple_;  // terms that are free in the scans beside them
 
   std::deque<Task> work_;
   std::size_t n_planned_ = 0;  // goals and scans of the stage that have a number

@@ -15,6 +15,8 @@ using Vector = Eigen::VectorXd;
 class Orthogonalizer {
  public:
   void reset(Index n_rows, Index capacity);
+  // Keeps the first `size` columns.
+  void truncate(Index size) { size_ = size; }
 
   // Adds a column unless all but `tolerance` of it lies in the span of the earlier ones. With the
   // Kahan-Parlett rule ("twice is enough") Q stays orthonormal to rounding.

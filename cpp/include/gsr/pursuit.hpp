@@ -14,7 +14,7 @@ class Pursuit {
  public:
   struct Model {
     std::vector<Basis> terms;
-    double left = 1.0;  // share of the target's norm beside the constant
+    double left = 1.0;  // share of the target's norm beside the constant and the free columns
     int inner = 0;      // constants inside
 
     int n_constants() const { return inner + static_cast<int>(terms.size()); }
@@ -34,8 +34,11 @@ class Pursuit {
       : dictionary_(dictionary), x_(x), table_(table), widths_(widths) {}
 
   // Models for a target on weighted rows (square roots; empty: all alike); of each number of
-  // constants the best few.
-  std::vector<Model> search(const Buffer& target, const Buffer& row_weights);
+  // constants the best few. Columns that are `free` stand beside the terms of every model.
+  std::vector<Model> search(const Buffer& target, const Buffer& row_weights,
+                            const Columns& free = {});
+  // Share of the target's norm that the free columns of the last search left.
+  double beside_free() const { return beside_free_; }
   // Operations of the last search.
   double operations() const { return operations_; }
 
@@ -47,7 +50,7 @@ class Pursuit {
     double phase;
   };
 
-  void weigh_columns(const Buffer& row_weights);
+  void weigh_columns(Refiner& refiner, const Buffer& row_weights);
   std::vector<Pick> best_of_families(Refiner& refiner, const Model& model);
   Pick pick(std::size_t entry) const;
   std::vector<Model> extensions(Refiner& refiner, const Model& model);
@@ -71,6 +74,8 @@ class Pursuit {
   Vector correlation_, left_;
   Matrix inside_;  // columns along the directions of a model
   double operations_ = 0.0;
+  double spread_ = 0.0;  // norm of the weighted target beside the constant
+  double beside_free_ = 1.0;
 };
 
 // The terms with phases near 0 or a quarter of a cycle dropped, as sin(w t + 1.6) for cos(w t), and
