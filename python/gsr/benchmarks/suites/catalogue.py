@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from gsr.benchmarks.suites.feynman import FEYNMAN
+from gsr.benchmarks.suites.listed import LSR_SYNTH, LSR_TRANSFORM, ODEBENCH, SRSD
 from gsr.benchmarks.suites.problem import Problem
 from gsr.benchmarks.suites.problems import PROBLEMS, SUITES
 from gsr.benchmarks.suites.strogatz import STROGATZ
 
-ALL_SUITES = (*SUITES, "feynman", "strogatz")
-ALL_PROBLEMS: tuple[Problem, ...] = PROBLEMS + FEYNMAN + STROGATZ
+LISTED = LSR_SYNTH + LSR_TRANSFORM + SRSD + ODEBENCH
+ALL_PROBLEMS: tuple[Problem, ...] = PROBLEMS + FEYNMAN + STROGATZ + LISTED
+ALL_SUITES = tuple(dict.fromkeys(each.suite for each in ALL_PROBLEMS))
 GROUPS = {"all": ALL_SUITES, "paper": SUITES, **{suite: (suite,) for suite in ALL_SUITES}}
 
 _BY_NAME = {each.name.lower(): each for each in ALL_PROBLEMS}

@@ -38,6 +38,8 @@ class Problem:
         Where the problem departs from its source, or where the source leaves a choice.
     test_sampling : Sampling or None
         Where the test rows lie if not where the training rows do.
+    provable : bool
+        Whether its constants are exact numbers, so that a law can be proved equal to it.
     """
 
     suite: str
@@ -50,6 +52,7 @@ class Problem:
     n_psi: int = 1
     note: str = ""
     test_sampling: Sampling | None = None
+    provable: bool = True
 
     def train(self, seed: int = 0, noise: float = 0.0) -> tuple[Array, Array]:
         """Return the training rows X and targets y of one independent run.

@@ -114,3 +114,57 @@ class Box(Sampling):
     def __str__(self) -> str:
         shown = " x ".join(f"({low:g}, {high:g})" for low, high in dict.fromkeys(self.ranges))
         return f"U {shown}, {self.count:,}"
+
+
+@dataclass(frozen=True)
+class Span:
+    """Where one variable lies, and how it is drawn.
+
+    Parameters
+    ----------
+    low, high : float
+        Its ends.
+    logarithmic : bool
+        Drawn uniformly in the logarithm.
+    signed : bool
+        The sign is drawn, too.
+    integer : bool
+        Whole numbers only.
+    """
+
+    low: float
+    high: float
+    logarithmic: bool = False
+    signed: bool = False
+    integer: bool = False
+
+    def draw(self, count: int, rng: np.random.Generator) -> Array:
+        """Draw `count` values."""
+        if self.logarithmic:
+            values = np.exp(rng.uniform(np.log(self.low), np.log(self.high), count))
+        else:
+            values = rng.uniform(self.low, self.high, count)
+        if self.integer:
+            values = np.rint(values)
+        return values * rng.choice([-1.0, 1.0], count) if self.signed else values
+
+
+@dataclass(frozen=True)
+class Ranges(Sampling):
+    """`count` rows drawn at random, every variable in a way of its own."""
+
+    spans: tuple[Span, ...]
+    count: int
+
+    def points(self, dimension: int, rng: np.random.Generator) -> Array:
+        """Draw the rows."""
+        return np.stack([span.draw(self.count, rng) for span in self.spans], axis=1)
+
+    def bounds(self, dimension: int) -> tuple[Array, Array]:
+        """Return the lower and the upper end of every variable."""
+        low = [-span.high if span.signed else span.low for span in self.spans]
+        return np.array(low), np.array([span.high for span in self.spans])
+
+    def __str__(self) -> str:
+        shown = " x ".join(f"({each.low:g}, {each.high:g})" for each in self.spans)
+        return f"{shown}, {self.count:,}"
