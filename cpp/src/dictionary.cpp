@@ -34,14 +34,13 @@ Dictionary::Dictionary(const Dataset& data, const Table& table, const std::vecto
       n_features_(features.size()),
       more_multiplied_(extent.multiplied) {
   std::vector<Monomial> monomials;
-  for (const int power : {1, -1})
+  const std::vector<int> powers = extent.multiplied ? std::vector<int>{1, 2, 4, -1}
+                                                    : std::vector<int>{1, -1};
+  for (const int power : powers)
     for (const int f : features) monomials.push_back({{f, power}});
   if (extent.products)
     for (Monomial& monomial : list_monomials(features, 2, kArguments))
       if (monomial.size() > 1) monomials.push_back(std::move(monomial));
-  if (extent.multiplied)
-    for (const int power : {2, 4})
-      for (const int f : features) monomials.push_back({{f, power}});
   for (const Monomial& monomial : monomials)
     if (usable(monomial_tree(table, monomial))) read_argument(monomial);
   add_plain_terms(features);
@@ -68,7 +67,8 @@ void Dictionary::add_functions_of(const Argument& u) {
 void Dictionary::choose_multipliers(const Argument& u) {
   multipliers_.clear();
   const int own = composition::only_feature(u.tree);
-  if (own == 0 || (!u.feature && !more_multiplied_)) return;
+  const bool power = more_multiplied_ && own != 0 && u.tree.operands[0].feature > 0;
+  if (!u.feature && !power) return;
   const auto add = [&](const Monomial& monomial) {
     multipliers_.push_back(monomial_tree(table_, monomial));
   };
