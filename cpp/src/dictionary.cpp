@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "gsr/interrupt.hpp"
-#include "pursuit_limits.hpp"
+#include "guide/tuning.hpp"
 
 namespace gsr {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 using composition::combine;
 using composition::Operand;
 using composition::Tree;
-using namespace limits;
+using namespace tuning;
 
 constexpr double kPi = 3.14159265358979323846;
 
@@ -332,7 +332,7 @@ void Dictionary::add_nested(const Argument& u) {
   std::vector<Constants> gompertz, stretched;
   for (std::size_t at = 1; at < std::size(kCentres); at += 2) {
     const double centre = u.low + kCentres[at] * u.range;
-    for (const double rate : {2.0, 5.0, 12.0})
+    for (const double rate : kNestedRates)
       for (const double sign : {-1.0, 1.0}) {
         const double c = sign * rate / u.range;
         gompertz.push_back({-std::exp(-c * centre), c});
@@ -355,7 +355,7 @@ void Dictionary::add_powers_times_others(const Argument& u) {
   for (const Argument& v : arguments_) {
     std::vector<Constants> exponential, powers;
     for (const double p : kPowers) {
-      for (const double rate : {0.9, 4.5, 10.0})
+      for (const double rate : kRatesBesidePowers)
         for (const double sign : {-1.0, 1.0}) exponential.push_back({p, sign * rate / v.range});
       for (const double q : kPowers) powers.push_back({p, q});
     }

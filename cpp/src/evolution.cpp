@@ -7,6 +7,7 @@
 
 #include "gsr/description_length.hpp"
 #include "gsr/interrupt.hpp"
+#include "gsr/refine.hpp"
 
 namespace gsr {
 namespace {

@@ -2,14 +2,12 @@
 #include <utility>
 
 #include "gsr/evolution.hpp"
-#include "guide_limits.hpp"
+#include "guide/tuning.hpp"
 
 namespace gsr {
 namespace {
 
-constexpr int kMostPsi = 2;
 constexpr int kExact = 1, kThreshold = 2;
-constexpr double kAnyBits = 1e9;
 
 }  // namespace
 
@@ -68,15 +66,15 @@ Individual Evolution::solved(Individual individual) {
   if (guests_ == nullptr)
     guests_ =
         std::make_unique<IndividualSolver>(*problem_, problem_->settings.max_bytes / 8,
-                                           std::max(limits::kColumns, problem_->settings.n_phi),
-                                           std::max(kMostPsi, problem_->settings.n_psi));
+                                           std::max(tuning::kColumns, problem_->settings.n_phi),
+                                           std::max(tuning::kPsi, problem_->settings.n_psi));
   guests_->psi().clear();
   guests_->phi().clear();
   for (const Basis& basis : individual.psi) guests_->psi().add(basis);
   for (const Basis& basis : individual.phi) guests_->phi().add(basis);
   individual.fitness = std::numeric_limits<double>::infinity();
   if (guests_->psi().size() == 0) return individual;
-  individual.fitness = guests_->solve(std::numeric_limits<double>::infinity(), kAnyBits);
+  individual.fitness = guests_->solve(std::numeric_limits<double>::infinity(), tuning::kAnyBits);
   ++evaluations_;
   if (!std::isfinite(individual.fitness)) return individual;
   std::vector<Law> laws;

@@ -258,4 +258,9 @@ std::vector<std::vector<Choice>> Pool::pairs(const std::vector<Buffer>& targets,
   return best;
 }
 
+std::vector<Choice> Pool::pairs(const Buffer& target, Index first, Index reach,
+                                std::size_t count) const {
+  return pairs(std::vector<Buffer>{target}, first, reach, count)[0];
+}
+
 }  // namespace gsr::ols

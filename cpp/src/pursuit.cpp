@@ -7,20 +7,15 @@
 #include <utility>
 
 #include "gsr/interrupt.hpp"
-#include "pursuit_limits.hpp"
+#include "guide/tuning.hpp"
 #include "small_blas.hpp"
 
 namespace gsr {
 namespace {
 
-using namespace limits;
+using namespace tuning;
 
 constexpr double kPi = 3.14159265358979323846;
-constexpr double kExactly = 1e-12;        // of the target is left
-constexpr double kSameModel = 1e-7;       // difference of what is left, relative
-constexpr double kPhaseDropped = 0.25;    // radians
-constexpr double kPowerRounded = 0.12;
-constexpr double kColumnOperations = 25;  // for each row of an evaluated column
 
 // Two candidate terms.
 struct PairPick {
@@ -94,7 +89,7 @@ std::vector<Pursuit::Model> Pursuit::search(const Buffer& target, const Buffer& 
     const double left = std::min(best_left(open), best_left(paired));
     if (left < kExactly || left > (depth == 0 ? kLeftByOne : kLeftByTwo)) break;
   }
-  operations_ += kColumnOperations * static_cast<double>(refiner.n_columns_evaluated()) *
+  operations_ += kRefinedColumnWork * static_cast<double>(refiner.n_columns_evaluated()) *
                  static_cast<double>(x_.n_rows());
   return best_of_each_size(std::move(found));
 }
@@ -327,7 +322,7 @@ bool write_power(Tree& tree, const Table& table) {
   const auto halves = static_cast<int>(std::lround(2.0 * tree.operands[0].weight));
   const bool root = halves % 2 != 0;
   if (std::abs(tree.operands[0].weight - 0.5 * halves) > kPowerRounded || halves == 0 ||
-      std::abs(halves) > 8 || (root && (std::abs(halves) != 1 || table.find("sqrt") < 0)))
+      std::abs(halves) > kMostRoundedHalves || (root && (std::abs(halves) != 1 || table.find("sqrt") < 0)))
     return false;
   const int f = logarithm.operands[0].feature;
   tree = monomial_tree(table, {{f, root ? 1 : halves / 2}});

@@ -52,6 +52,8 @@ class Pool {
   // one of the first `reach`.
   std::vector<std::vector<Choice>> pairs(const std::vector<Buffer>& targets, Index first,
                                          Index reach, std::size_t count, Part part = {}) const;
+  std::vector<Choice> pairs(const Buffer& target, Index first, Index reach,
+                            std::size_t count) const;
 
   // The `count` best triples among the first `reach` columns.
   std::vector<Choice> triples(const Buffer& target, Index reach, std::size_t count) const;
