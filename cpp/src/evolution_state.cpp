@@ -24,8 +24,7 @@ State Evolution::state() const {
   out.work = work_;
   out.ended = status_ == Status::exact ? kExact : status_ == Status::threshold ? kThreshold : 0;
   out.population = population_;
-  for (int i = first_birth_; i < next_birth_; ++i)
-    out.births.push_back(births_[static_cast<std::size_t>(i)].individual);
+  for (int i = first_birth_; i < next_birth_; ++i) out.births.push_back(births_[i].individual);
   out.front = archive_.front();
   out.runners_up = archive_.runners_up();
   out.refused = archive_.refused();
@@ -55,7 +54,7 @@ void Evolution::restore(State state) {
                                         : Status::running;
   population_ = std::move(state.population);
   for (std::size_t i = 0; i < state.births.size(); ++i)
-    births_[static_cast<std::size_t>(first_birth_) + i].individual = std::move(state.births[i]);
+    births_[first_birth_ + i].individual = std::move(state.births[i]);
   archive_.restore(std::move(state.front), std::move(state.runners_up), std::move(state.refused));
   if (guide_ != nullptr && state.guide) guide_->restore(*state.guide);
   if (!between) sublibrary_ = choose_sublibrary(generation_, *problem_);

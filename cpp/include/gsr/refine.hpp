@@ -29,7 +29,7 @@ class Refiner {
   const Vector& coefficients() const { return alpha_; }
   const Orthogonalizer& reach() const { return qr_; }
   // Norm of a term's weighted column, of the model linearised last.
-  double term_norm(std::size_t term) const;
+  double term_norm(Index term) const;
   // Norm of the weighted target beside the constant alone.
   double spread(const double* target) { return residual(target, {}); }
 
@@ -37,7 +37,7 @@ class Refiner {
 
  private:
   struct Weight {
-    std::size_t basis, place;
+    Index basis, place;
   };
 
   static std::vector<Weight> free_weights(const std::vector<Basis>& bases);
