@@ -439,7 +439,7 @@ def _search(
 # ---- what it buys in the guided search -----------------------------------------------------------
 
 Powers = tuple[int, ...]
-#: As in cpp/src/guide.cpp: columns of a sublibrary that is solved whole.
+#: As in cpp/src/guide/tuning.hpp: columns of a sublibrary that is solved whole.
 MOST_COLUMNS, MOST_DEGREE = 28, 9
 
 

@@ -29,7 +29,7 @@ std::uint64_t hash_of_terms(const Law& law) {
       for (const Row& row : basis) mix(RowHash()(row));
       for (int k = 0; k < basis.n_weights(); ++k) {
         std::uint64_t bits = 0;
-        std::memcpy(&bits, &basis.weights[static_cast<std::size_t>(k)], sizeof bits);
+        std::memcpy(&bits, &basis.weights[k], sizeof bits);
         mix(bits);
       }
       mix(static_cast<std::uint64_t>(basis.size));

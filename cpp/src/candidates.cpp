@@ -125,12 +125,11 @@ Candidates::Candidates(const Dataset& data, const Table& table, const Settings& 
       settings_(settings),
       constraints_(constraints),
       evaluator_(data, table, kKeptBytes) {
-  const auto stride = static_cast<std::size_t>(data.features.stride());
+  const Index stride = data.features.stride();
   direction_.assign(stride, 0.0);
   scratch_.assign(stride, 0.0);
   Random random(1, 0, 0);
-  for (Index i = 0; i < data.n_rows(); ++i)
-    direction_[static_cast<std::size_t>(i)] = random.uniform() - 0.5;
+  for (Index i = 0; i < data.n_rows(); ++i) direction_[i] = random.uniform() - 0.5;
   make_monomials(features, reach);
   make_atoms(features, reach);
   make_terms(reach.terms);
@@ -154,10 +153,10 @@ bool Candidates::is_new(const double* values) {
 
 void Candidates::make_monomials(const std::vector<int>& features, const Reach& reach) {
   const std::vector<Monomial> all = list_monomials(features, reach.degree, reach.monomials);
-  monomial_values_.resize(data_.n_rows(), static_cast<Index>(all.size()));
+  monomial_values_.resize(data_.n_rows(), ssize(all));
   for (const Monomial& monomial : all) {
     Basis basis;
-    double* out = monomial_values_[static_cast<Index>(monomials_.size())];
+    double* out = monomial_values_[ssize(monomials_)];
     const Tree tree = monomial_tree(table_, monomial);
     if (!composition::allowed(tree, table_, settings_) || !admits({tree})) continue;
     if (!composition::write({tree}, basis) || !evaluator_.evaluate(basis, out)) continue;
@@ -170,7 +169,7 @@ bool Candidates::add_atom(const Tree& tree, int cost, bool base) {
   if (atoms_.size() == max_atoms_ || !composition::allowed(tree, table_, settings_)) return false;
   if (!admits({tree})) return false;
   Basis basis;
-  double* out = atom_values_[static_cast<Index>(atoms_.size())];
+  double* out = atom_values_[ssize(atoms_)];
   if (!composition::write({tree}, basis) || !evaluator_.evaluate(basis, out)) return false;
   atoms_.push_back({tree, cost, base, composition::only_feature(tree)});
   return true;
@@ -179,10 +178,10 @@ bool Candidates::add_atom(const Tree& tree, int cost, bool base) {
 // Half of the atoms are others raised to a power.
 void Candidates::make_atoms(const std::vector<int>& features, const Reach& reach) {
   max_atoms_ = reach.atoms;
-  atom_values_.resize(data_.n_rows(), static_cast<Index>(max_atoms_));
+  atom_values_.resize(data_.n_rows(), max_atoms_);
   for (const Recipe& recipe : atom_recipes(table_, settings_, features, reach)) {
     stop_if_asked();
-    const auto before = static_cast<Index>(atoms_.size());
+    const auto before = ssize(atoms_);
     if (add_atom(recipe.tree, recipe.cost, true) && !is_new(atom_values_[before]))
       atoms_.pop_back();
   }
@@ -211,8 +210,7 @@ void Candidates::add_powers() {
 void Candidates::write(const Candidate& candidate, double* out) const {
   const Index stride = data_.features.stride();
   if (candidate.logarithm) {
-    vector_math::kernels().log(atom_values_[candidate.atom], out,
-                               static_cast<std::size_t>(data_.n_rows()));
+    vector_math::kernels().log(atom_values_[candidate.atom], out, data_.n_rows());
     return;
   }
   std::fill_n(out, data_.n_rows(), 1.0);
@@ -229,17 +227,16 @@ void Candidates::make_terms(std::size_t limit) {
   std::vector<Candidate> all;
   const int n_monomials = static_cast<int>(monomials_.size());
   const int n_atoms = static_cast<int>(atoms_.size());
-  for (int m = 0; m < n_monomials; ++m)
-    all.push_back({m, -1, -1, false, monomial_costs_[static_cast<std::size_t>(m)]});
-  std::vector<int> by_cost(static_cast<std::size_t>(n_atoms));
-  for (int a = 0; a < n_atoms; ++a) by_cost[static_cast<std::size_t>(a)] = a;
-  const auto cost = [&](int a) { return atoms_[static_cast<std::size_t>(a)].cost; };
+  for (int m = 0; m < n_monomials; ++m) all.push_back({m, -1, -1, false, monomial_costs_[m]});
+  std::vector<int> by_cost(n_atoms);
+  for (int a = 0; a < n_atoms; ++a) by_cost[a] = a;
+  const auto cost = [&](int a) { return atoms_[a].cost; };
   std::stable_sort(by_cost.begin(), by_cost.end(), [&](int a, int b) { return cost(a) < cost(b); });
   for (const int a : by_cost) all.push_back({-1, a, -1, false, cost(a)});
   const std::size_t most = 6 * limit;
   for (const int a : by_cost) {
     for (int m = 0; m < n_monomials && all.size() < most; ++m) {
-      const int extra = factor_cost(monomials_[static_cast<std::size_t>(m)]);
+      const int extra = factor_cost(monomials_[m]);
       if (extra > kCostliestFactor) continue;
       const int total = cost(a) + extra;
       all.push_back({m, a, -1, false, total});
@@ -266,7 +263,7 @@ void Candidates::make_terms(std::size_t limit) {
 
 void Candidates::make_logarithms() {
   for (int a = 0; a < static_cast<int>(atoms_.size()); ++a) {
-    const Atom& atom = atoms_[static_cast<std::size_t>(a)];
+    const Atom& atom = atoms_[a];
     const std::string& name = table_[std::abs(atom.tree.transformation)].name;
     const bool exponential = name == "exp" || name == "exp_neg";
     if (!atom.base || exponential) continue;
@@ -285,27 +282,26 @@ bool Candidates::of_one_feature(const Candidate& candidate) const {
     return true;
   };
   if (candidate.monomial >= 0) {
-    const Monomial& m = monomials_[static_cast<std::size_t>(candidate.monomial)];
+    const Monomial& m = monomials_[candidate.monomial];
     if (m.size() != 1 || !agrees(m[0].first)) return false;
   }
   for (const int a : {candidate.atom, candidate.second})
-    if (a >= 0 && !agrees(atoms_[static_cast<std::size_t>(a)].feature)) return false;
+    if (a >= 0 && !agrees(atoms_[a].feature)) return false;
   return true;
 }
 
 Columns Candidates::values(const std::vector<Candidate>& list) const {
-  Columns out(data_.n_rows(), static_cast<Index>(list.size()));
-  for (std::size_t j = 0; j < list.size(); ++j) write(list[j], out[static_cast<Index>(j)]);
+  Columns out(data_.n_rows(), ssize(list));
+  for (Index j = 0; j < ssize(list); ++j) write(list[j], out[j]);
   return out;
 }
 
 std::vector<Tree> Candidates::factors(const Candidate& candidate) const {
   std::vector<Tree> out;
   if (candidate.logarithm) return {composition::apply(table_, table_.find("ln"), atom(candidate))};
-  if (candidate.monomial >= 0)
-    out.push_back(monomial_tree(table_, monomials_[static_cast<std::size_t>(candidate.monomial)]));
+  if (candidate.monomial >= 0) out.push_back(monomial_tree(table_, monomials_[candidate.monomial]));
   for (const int a : {candidate.atom, candidate.second})
-    if (a >= 0) out.push_back(atoms_[static_cast<std::size_t>(a)].tree);
+    if (a >= 0) out.push_back(atoms_[a].tree);
   return out;
 }
 

@@ -11,7 +11,7 @@ namespace {
 constexpr int kWeightCost = 2;  // a constant and a product
 
 Tree read(const Basis& basis, int i) {
-  const Row& row = basis.rows[static_cast<std::size_t>(i)];
+  const Row& row = basis.rows[i];
   Tree tree{row.transformation, row.argument, {}};
   auto weight = static_cast<std::size_t>(basis.first_weight(i));
   for (const std::int16_t v : row.variables) {

@@ -23,7 +23,7 @@ class DimensionReader {
     for (int i = basis_.size - 1; i >= 0; --i) {
       const auto dimension = row(i);
       if (!dimension) return std::nullopt;
-      rows_[static_cast<std::size_t>(i)] = *dimension;
+      rows_[i] = *dimension;
       if (!basis_.is_inner(i)) whole.add(*dimension);
     }
     return whole;
@@ -32,11 +32,11 @@ class DimensionReader {
  private:
   Dimension operand(int v) const {
     if (v == kOne) return {};
-    return v > kOne ? rows_[static_cast<std::size_t>(v - kOne - 1)] : leaf_(v);
+    return v > kOne ? rows_[v - kOne - 1] : leaf_(v);
   }
 
   std::optional<Dimension> row(int i) const {
-    const Row& row = basis_.rows[static_cast<std::size_t>(i)];
+    const Row& row = basis_.rows[i];
     const Transformation& t = table_[row.code()];
     if (row.code() == table_.constant()) return Dimension{};
     const auto inside = row.argument == ArgumentType::product ? product(row) : sum(row, i);
@@ -82,7 +82,7 @@ class DimensionReader {
 
 // Features that row i is a function of, through the rows that it uses.
 void collect_features(const Basis& basis, int i, std::set<int>& out) {
-  for (const std::int16_t v : basis.rows[static_cast<std::size_t>(i)].variables) {
+  for (const std::int16_t v : basis.rows[i].variables) {
     const int operand = std::abs(v);
     if (operand > kOne) collect_features(basis, operand - kOne - 1, out);
     if (operand > 0 && operand < kOne) out.insert(operand);
@@ -96,7 +96,7 @@ using Powers = std::map<int, double>;
 void collect_powers(const Basis& basis, const Table& table, int i, double power, Powers& out);
 
 void collect_operands(const Basis& basis, const Table& table, int i, double power, Powers& out) {
-  const Row& row = basis.rows[static_cast<std::size_t>(i)];
+  const Row& row = basis.rows[i];
   const bool product = row.argument == ArgumentType::product;
   Powers largest;
   for (const std::int16_t v : row.variables) {
@@ -119,14 +119,14 @@ void collect_operands(const Basis& basis, const Table& table, int i, double powe
 }
 
 void collect_powers(const Basis& basis, const Table& table, int i, double power, Powers& out) {
-  const Row& row = basis.rows[static_cast<std::size_t>(i)];
+  const Row& row = basis.rows[i];
   const double q = table[row.code()].power;
   if (q != 0.0) collect_operands(basis, table, i, row.reciprocal() ? -q * power : q * power, out);
 }
 
 bool admits_powers(const Powers& powers, const std::vector<Forbidden>& forbidden) {
   return std::all_of(powers.begin(), powers.end(), [&](const auto& entry) {
-    const Forbidden& rule = forbidden[static_cast<std::size_t>(entry.first - 1)];
+    const Forbidden& rule = forbidden[entry.first - 1];
     const double size = std::abs(entry.second);
     const bool whole = std::abs(size - std::round(size)) < kSame;
     const auto n = static_cast<int>(std::lround(size));
@@ -153,11 +153,11 @@ bool admits_transformations(const Basis& basis, const Table& table,
                             const std::vector<Forbidden>& forbidden) {
   if (!admits_all_powers(basis, table, forbidden)) return false;
   for (int i = 0; i < basis.size; ++i) {
-    const Row& row = basis.rows[static_cast<std::size_t>(i)];
+    const Row& row = basis.rows[i];
     std::set<int> features;
     collect_features(basis, i, features);
     for (const int f : features) {
-      const Forbidden& rule = forbidden[static_cast<std::size_t>(f - 1)];
+      const Forbidden& rule = forbidden[f - 1];
       const auto code = static_cast<std::size_t>(row.code());
       if (!rule.codes.empty() && rule.codes[code]) return false;
       if (row.reciprocal() && rule.division) return false;
@@ -187,7 +187,7 @@ Dimension& Dimension::add(const Dimension& other, double times) {
 }
 
 std::optional<Dimension> Constraints::dimension(const Basis& phi, const Table& table) const {
-  const auto leaf = [this](int v) { return units->features[static_cast<std::size_t>(v - 1)]; };
+  const auto leaf = [this](int v) { return units->features[v - 1]; };
   return DimensionReader(phi, table, leaf, units->constants_carry_units).read();
 }
 

@@ -44,7 +44,7 @@ double description_length(const Law& law, const std::vector<double>& tolerances)
     bits += constant_bits(law.beta[j], 1e-9 * std::abs(law.beta[j]));
   for (const Basis& phi : law.phi)
     for (int k = 0; k < phi.n_weights(); ++k) {
-      const double weight = phi.weights[static_cast<std::size_t>(k)];
+      const double weight = phi.weights[k];
       if (weight != 1.0) bits += constant_bits(weight, 1e-9 * std::abs(weight));
     }
   return bits;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "gsr/interrupt.hpp"
-#include "pursuit_limits.hpp"
+#include "guide/tuning.hpp"
 
 namespace gsr {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 using composition::combine;
 using composition::Operand;
 using composition::Tree;
-using namespace limits;
+using namespace tuning;
 
 constexpr double kPi = 3.14159265358979323846;
 
@@ -84,17 +84,17 @@ void Dictionary::choose_multipliers(const Argument& u) {
 void Dictionary::read_argument(const Monomial& monomial) {
   const Tree tree = monomial_tree(table_, monomial);
   Basis basis;
-  Buffer values(static_cast<std::size_t>(data_.features.stride()), 0.0);
+  Buffer values(data_.features.stride(), 0.0);
   if (!composition::write({tree}, basis) || !evaluator_.evaluate(basis, values.data())) return;
   const auto [low, high] = std::minmax_element(values.begin(), values.begin() + data_.n_rows());
   const double range = *high - *low;
   if (!(range > 1e-9 * std::max(std::abs(*low), std::abs(*high)))) return;
   const bool feature = monomial.size() == 1 && monomial[0].second == 1;
   Argument argument{tree, *low, *high, range, feature, *low >= 0.0, {}};
-  values.resize(static_cast<std::size_t>(data_.n_rows()));
+  values.resize(data_.n_rows());
   std::sort(values.begin(), values.end());
   const auto quantile = [&](double part) {
-    return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1))];
+    return values[static_cast<Index>(part * static_cast<double>(values.size() - 1))];
   };
   if (argument.positive && quantile(0.5) < kSkewed * range)
     for (const double part : kQuantiles)
@@ -134,21 +134,20 @@ bool Dictionary::add_entry(const Trees& factors, int family, bool oscillates) {
   const std::optional<Basis> made = make_(factors);
   if (!made) return false;
   Entry entry{*made, family, 0, -1, n_columns_};
-  const auto n_weights = static_cast<std::size_t>(made->n_weights());
-  for (std::size_t k = 0; k < n_weights; ++k) {
+  for (int k = 0; k < made->n_weights(); ++k) {
     entry.inner += made->weights[k] != 1.0 ? 1 : 0;
-    if (oscillates && made->weights[k] == 0.0) entry.phase = static_cast<int>(k);
+    if (oscillates && made->weights[k] == 0.0) entry.phase = k;
   }
-  const auto stride = static_cast<std::size_t>(data_.features.stride());
-  const std::size_t start = values_.size();
+  const Index stride = data_.features.stride();
+  const Index start = ssize(values_);
   const int columns = oscillates ? 2 : 1;
   if (n_columns_ + columns > most_columns_) return false;
-  values_.resize(start + static_cast<std::size_t>(columns) * stride, 0.0);
+  values_.resize(start + columns * stride, 0.0);
   Basis basis = *made;
   bool finite = true;
   for (int c = 0; c < columns && finite; ++c) {
-    if (c == 1) basis.weights[static_cast<std::size_t>(entry.phase)] = 0.5 * kPi;
-    double* out = values_.data() + start + static_cast<std::size_t>(c) * stride;
+    if (c == 1) basis.weights[entry.phase] = 0.5 * kPi;
+    double* out = values_.data() + start + c * stride;
     finite = evaluator_.evaluate(basis, out);
   }
   if (!finite) {
@@ -161,7 +160,7 @@ bool Dictionary::add_entry(const Trees& factors, int family, bool oscillates) {
 }
 
 void Dictionary::add_plain(const std::vector<Basis>& bases) {
-  const auto stride = static_cast<std::size_t>(data_.features.stride());
+  const Index stride = data_.features.stride();
   for (const Basis& basis : bases) {
     const std::size_t start = values_.size();
     values_.resize(start + stride, 0.0);
@@ -289,8 +288,8 @@ void Dictionary::add_oscillations(const Argument& u) {
       add_often(plain, [&](const Constants& c) { return Trees{wave(c[0])}; }, true);
     if (!has("exp") || damped.empty()) continue;
     add_family(
-        damped,
-        [&](const Constants& c) { return Trees{wave(c[0]), of("exp", scaled(u, c[1]))}; }, true);
+        damped, [&](const Constants& c) { return Trees{wave(c[0]), of("exp", scaled(u, c[1]))}; },
+        true);
   }
 }
 
@@ -303,8 +302,8 @@ void Dictionary::add_shifts(const Argument& u) {
   }
   for (const double away : kShifts) either.push_back({-away * u.range - u.high});
   const auto shifted = [&](double shift) { return affine(u.tree, 1.0, shift); };
-  add_multiplied(
-      either, [&](const Constants& c) { return Trees{composition::reciprocal(shifted(c[0]))}; });
+  add_multiplied(either,
+                 [&](const Constants& c) { return Trees{composition::reciprocal(shifted(c[0]))}; });
   if (!u.feature) return;
   if (has("ln")) {
     add_often(either, [&](const Constants& c) { return Trees{of("ln", shifted(c[0]))}; });
@@ -361,7 +360,7 @@ void Dictionary::add_nested(const Argument& u) {
   std::vector<Constants> gompertz, stretched;
   for (std::size_t at = 1; at < std::size(kCentres); at += 2) {
     const double centre = u.low + kCentres[at] * u.range;
-    for (const double rate : {2.0, 5.0, 12.0})
+    for (const double rate : kNestedRates)
       for (const double sign : {-1.0, 1.0}) {
         const double c = sign * rate / u.range;
         gompertz.push_back({-std::exp(-c * centre), c});
@@ -384,7 +383,7 @@ void Dictionary::add_powers_times_others(const Argument& u) {
   for (const Argument& v : arguments_) {
     std::vector<Constants> exponential, powers;
     for (const double p : kPowers) {
-      for (const double rate : {0.9, 4.5, 10.0})
+      for (const double rate : kRatesBesidePowers)
         for (const double sign : {-1.0, 1.0}) exponential.push_back({p, sign * rate / v.range});
       for (const double q : kPowers) powers.push_back({p, q});
     }
@@ -392,9 +391,8 @@ void Dictionary::add_powers_times_others(const Argument& u) {
       return Trees{power(u.tree, c[0]), of("exp", scaled(v, c[1]))};
     });
     if (!v.feature || !v.positive || &v <= &u) continue;
-    add_family(powers, [&](const Constants& c) {
-      return Trees{power(u.tree, c[0]), power(v.tree, c[1])};
-    });
+    add_family(powers,
+               [&](const Constants& c) { return Trees{power(u.tree, c[0]), power(v.tree, c[1])}; });
   }
 }
 

@@ -117,7 +117,7 @@ struct Operands {
   void append(const Row& row) {
     for (const std::int16_t v : row.variables) {
       if (v == 0) continue;
-      const auto end = variables.begin() + static_cast<std::ptrdiff_t>(size);
+      const auto end = variables.begin() + size;
       const auto opposite = std::find(variables.begin(), end, static_cast<std::int16_t>(-v));
       if (opposite != end) {  // x / x
         *opposite = variables[--size];
@@ -140,8 +140,7 @@ void push_monomials(Operands& operands, std::size_t width, const Table& table, B
     const bool lone = n == 1 && operands.variables[start] > 0;
     row.argument = lone ? ArgumentType::variable : ArgumentType::product;
     if (out.size == kMaxRows) return;
-    std::copy_n(operands.variables.begin() + static_cast<std::ptrdiff_t>(start), n,
-                row.variables.begin());
+    std::copy_n(operands.variables.begin() + start, n, row.variables.begin());
     out.push(row);
   }
 }
@@ -299,10 +298,9 @@ NumberMatrix to_matrix(const Basis& basis) {
   const std::size_t width = width_of(basis);
   NumberMatrix matrix;
   for (int i = 0; i < basis.size; ++i) {
-    const Row& row = basis.rows[static_cast<std::size_t>(i)];
+    const Row& row = basis.rows[i];
     Entries entries{static_cast<double>(row.transformation), static_cast<double>(row.argument)};
-    entries.insert(entries.end(), row.variables.begin(),
-                   row.variables.begin() + static_cast<std::ptrdiff_t>(width));
+    entries.insert(entries.end(), row.variables.begin(), row.variables.begin() + width);
     if (row.argument == ArgumentType::weighted) {
       entries.resize(2 + 2 * width, 0.0);
       const auto first = static_cast<std::size_t>(basis.first_weight(i));
@@ -370,7 +368,7 @@ Basis canonical_up_to_factor(const Basis& basis, const Table& table, int n_v) {
   Basis out = basis;
   for (int i = 0; i < out.size; ++i) {
     if (out.is_inner(i)) continue;  // its factor is not the basis function's
-    Row& row = out.rows[static_cast<std::size_t>(i)];
+    Row& row = out.rows[i];
     row = canonical(row, table);
     drop_factor(row, table);
   }

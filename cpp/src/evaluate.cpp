@@ -91,7 +91,7 @@ bool Evaluator::is_worth_keeping(const Row& row) {
 
 const double* Evaluator::keep(int i) {
   const Index n = data_.n_rows();
-  Buffer values(static_cast<std::size_t>(data_.features.stride()), 0.0);
+  Buffer values(data_.features.stride(), 0.0);
   const Index block = table_[row(i).code()].custom ? n : kBlock;
   for (Index start = 0; start < n; start += block)
     evaluate_row(i, {start, std::min(block, n - start)}, values.data() + start);
@@ -179,8 +179,7 @@ const double* Evaluator::operand(int v, int user, Span span) {
 // Values of row i's argument lie in slot 2 i, those of its current operand in slot 2 i + 1.
 double* Evaluator::scratch(std::size_t slot, Index size) {
   Buffer& buffer = scratch_[slot];
-  if (buffer.size() < static_cast<std::size_t>(size))
-    buffer.resize(static_cast<std::size_t>(padded(size)));
+  if (buffer.size() < static_cast<std::size_t>(size)) buffer.resize(padded(size));
   return buffer.data();
 }
 

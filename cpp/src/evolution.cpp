@@ -7,6 +7,7 @@
 
 #include "gsr/description_length.hpp"
 #include "gsr/interrupt.hpp"
+#include "gsr/refine.hpp"
 
 namespace gsr {
 namespace {
@@ -83,7 +84,7 @@ Evolution::Evolution(Problem problem)
   for (std::size_t i = 0; i < threads; ++i)
     solvers_.push_back(
         std::make_unique<IndividualSolver>(*problem_, problem_->settings.max_bytes / threads));
-  births_.resize(static_cast<std::size_t>(problem_->settings.population_size));
+  births_.resize(problem_->settings.population_size);
   const auto affordable = static_cast<int>(kRowsPerBatch / problem_->x.n_rows());
   batch_ = std::max(pool_.size(), std::min(kLargestBatch, affordable));
   archive_.ask(problem_->constraints.accept);
@@ -128,7 +129,7 @@ bool Evolution::start_from(const std::vector<Basis>& psi, std::vector<Basis> phi
                            [&](const Basis& b) { return is_constant(b, problem_->table); }),
             phi.end());
   Refiner refiner(problem_->x, problem_->table, problem_->row_weights);
-  Buffer target(static_cast<std::size_t>(problem_->y.features.stride()), 0.0);
+  Buffer target(problem_->y.features.stride(), 0.0);
   if (psi.size() == 1 && Evaluator(problem_->y, problem_->target_table, std::size_t{1} << 20)
                              .evaluate(psi[0], target.data()))
     refiner.improve(target.data(), phi, kStartSteps);
@@ -216,9 +217,9 @@ void Evolution::begin_generation() {
 void Evolution::breed_some() {
   const int end = std::min(problem_->settings.population_size, next_birth_ + batch_);
   pool_.for_each(next_birth_, end, [&](int worker, int i) {
-    Birth& birth = births_[static_cast<std::size_t>(i)];
+    Birth& birth = births_[i];
     birth.laws.clear();
-    bear(*solvers_[static_cast<std::size_t>(worker)], i, birth);
+    bear(*solvers_[worker], i, birth);
   });
   archive_births(next_birth_, end);
   evaluations_ += end - next_birth_;
@@ -244,14 +245,13 @@ void Evolution::bear(IndividualSolver& solver, int index, Birth& birth) const {
   psi.clear();
   const int n_parents = static_cast<int>(population_.size());
   const auto parent = [&]() -> const Individual& {
-    return population_[static_cast<std::size_t>(random.integer(0, n_parents - 1))];
+    return population_[random.integer(0, n_parents - 1)];
   };
   const double u = random.uniform();
   if (n_parents > 0 && u < settings.p_crossover) {
     const int a = random.integer(0, n_parents - 1);
     const int b = (a + random.integer(1, std::max(1, n_parents - 1))) % n_parents;
-    crossover(random, population_[static_cast<std::size_t>(a)],
-              population_[static_cast<std::size_t>(b)], phi, psi);
+    crossover(random, population_[a], population_[b], phi, psi);
   } else if (n_parents > 0 && u < settings.p_crossover + settings.p_mutation) {
     keep_unmutated(random, parent(), settings.n_mutated, phi, psi);
   }
@@ -268,7 +268,7 @@ void Evolution::bear(IndividualSolver& solver, int index, Birth& birth) const {
 // In the order of birth, so that the front does not depend on which thread was faster.
 void Evolution::archive_births(int first, int end) {
   for (int i = first; i < end; ++i)
-    for (const Law& law : births_[static_cast<std::size_t>(i)].laws)
+    for (const Law& law : births_[i].laws)
       if (std::isfinite(law.rmse)) archive_.offer(law);
 }
 

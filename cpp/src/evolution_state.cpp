@@ -2,14 +2,12 @@
 #include <utility>
 
 #include "gsr/evolution.hpp"
-#include "guide_limits.hpp"
+#include "guide/tuning.hpp"
 
 namespace gsr {
 namespace {
 
-constexpr int kMostPsi = 2;
 constexpr int kExact = 1, kThreshold = 2;
-constexpr double kAnyBits = 1e9;
 
 }  // namespace
 
@@ -26,8 +24,7 @@ State Evolution::state() const {
   out.work = work_;
   out.ended = status_ == Status::exact ? kExact : status_ == Status::threshold ? kThreshold : 0;
   out.population = population_;
-  for (int i = first_birth_; i < next_birth_; ++i)
-    out.births.push_back(births_[static_cast<std::size_t>(i)].individual);
+  for (int i = first_birth_; i < next_birth_; ++i) out.births.push_back(births_[i].individual);
   out.front = archive_.front();
   out.runners_up = archive_.runners_up();
   out.refused = archive_.refused();
@@ -57,7 +54,7 @@ void Evolution::restore(State state) {
                                         : Status::running;
   population_ = std::move(state.population);
   for (std::size_t i = 0; i < state.births.size(); ++i)
-    births_[static_cast<std::size_t>(first_birth_) + i].individual = std::move(state.births[i]);
+    births_[first_birth_ + i].individual = std::move(state.births[i]);
   archive_.restore(std::move(state.front), std::move(state.runners_up), std::move(state.refused));
   if (guide_ != nullptr && state.guide) guide_->restore(*state.guide);
   if (!between) sublibrary_ = choose_sublibrary(generation_, *problem_);
@@ -68,15 +65,15 @@ Individual Evolution::solved(Individual individual) {
   if (guests_ == nullptr)
     guests_ =
         std::make_unique<IndividualSolver>(*problem_, problem_->settings.max_bytes / 8,
-                                           std::max(limits::kColumns, problem_->settings.n_phi),
-                                           std::max(kMostPsi, problem_->settings.n_psi));
+                                           std::max(tuning::kColumns, problem_->settings.n_phi),
+                                           std::max(tuning::kPsi, problem_->settings.n_psi));
   guests_->psi().clear();
   guests_->phi().clear();
   for (const Basis& basis : individual.psi) guests_->psi().add(basis);
   for (const Basis& basis : individual.phi) guests_->phi().add(basis);
   individual.fitness = std::numeric_limits<double>::infinity();
   if (guests_->psi().size() == 0) return individual;
-  individual.fitness = guests_->solve(std::numeric_limits<double>::infinity(), kAnyBits);
+  individual.fitness = guests_->solve(std::numeric_limits<double>::infinity(), tuning::kAnyBits);
   ++evaluations_;
   if (!std::isfinite(individual.fitness)) return individual;
   std::vector<Law> laws;

@@ -40,8 +40,8 @@ std::set<Index> variables(const Law& law) {
 
 Matrix terms_on(const Law& law, const Dataset& x, const Table& table) {
   Evaluator evaluator(x, table, kKeptBytes);
-  Buffer values(static_cast<std::size_t>(x.features.stride()));
-  Matrix terms(x.n_rows(), static_cast<Index>(law.phi.size()));
+  Buffer values(x.features.stride());
+  Matrix terms(x.n_rows(), ssize(law.phi));
   for (std::size_t j = 0; j < law.phi.size(); ++j) {
     evaluator.evaluate(law.phi[j], values.data());
     terms.col(static_cast<Index>(j)) =
@@ -70,7 +70,7 @@ Vector column_norms(const Matrix& columns) {
 }
 
 Matrix rows_of(const Matrix& terms, const std::vector<Index>& rows) {
-  Matrix out(static_cast<Index>(rows.size()), terms.cols());
+  Matrix out(ssize(rows), terms.cols());
   for (std::size_t i = 0; i < rows.size(); ++i) out.row(static_cast<Index>(i)) = terms.row(rows[i]);
   return out;
 }
@@ -100,7 +100,7 @@ bool RowWise::ends_follow(const double* x) const {
   const Index n = target.size();
   const auto cut = static_cast<Index>(kEnds * static_cast<double>(n));
   if (cut == 0 || n - 2 * cut <= terms.cols()) return true;
-  std::vector<Index> order(static_cast<std::size_t>(n));
+  std::vector<Index> order(n);
   std::iota(order.begin(), order.end(), Index{0});
   std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return x[a] < x[b]; });
   const std::vector<Index> inner(order.begin() + cut, order.end() - cut);
@@ -148,7 +148,7 @@ bool exact_in_every_row(Law& law, const Dataset& x, const Table& table, const Ta
   RowWise rows = row_wise(law, x, table, target);
   if (!rows.terms.allFinite() || !rows.target.allFinite()) return false;
   if (!rows.hold(Vector::Ones(rows.terms.cols()))) {
-    std::vector<Index> all(static_cast<std::size_t>(x.n_rows()));
+    std::vector<Index> all(x.n_rows());
     std::iota(all.begin(), all.end(), Index{0});
     const Vector factors = rows.corrected(all);
     if (!rows.hold(factors)) return false;

@@ -56,10 +56,9 @@ BasisSet::BasisSet(const Dataset& data, const Table& table, int n_v, int capacit
       with_constant_(with_constant) {
   const auto n = static_cast<std::size_t>(capacity);
   values_.resize(data.n_rows(), capacity);
-  weights_.assign(static_cast<std::size_t>(values_.stride()), 0.0);
+  weights_.assign(values_.stride(), 0.0);
   Random random(0, 0, 0);
-  for (Index i = 0; i < data.n_rows(); ++i)
-    weights_[static_cast<std::size_t>(i)] = random.uniform() - 0.5;
+  for (Index i = 0; i < data.n_rows(); ++i) weights_[i] = random.uniform() - 0.5;
   bases_.resize(n);
   costs_.resize(n);
   prints_.resize(n);
@@ -117,7 +116,7 @@ IndividualSolver::IndividualSolver(const Problem& problem, std::size_t max_bytes
   const Index p = psi_.capacity();
   fit_.resize(k + p, k, p);
   lasso_.resize(k, p);
-  ones_.assign(static_cast<std::size_t>(problem.x.features.stride()), 0.0);
+  ones_.assign(problem.x.features.stride(), 0.0);
   std::fill_n(ones_.data(), problem.x.n_rows(), 1.0);
   prediction_ = ones_;
   const Constraints& known = problem.constraints;
@@ -237,7 +236,7 @@ const double* IndividualSolver::weigh_column(const double* values, const Buffer&
 
 // Of columns that depend on each other the cheaper ones are kept.
 void IndividualSolver::order_by_cost() {
-  order_.resize(static_cast<std::size_t>(phi_.size()));
+  order_.resize(phi_.size());
   std::iota(order_.begin(), order_.end(), 0);
   std::sort(order_.begin() + phi_.n_fixed(), order_.end(), [&](int a, int b) {
     return phi_.cost(a) != phi_.cost(b) ? phi_.cost(a) < phi_.cost(b) : a < b;
@@ -245,7 +244,7 @@ void IndividualSolver::order_by_cost() {
 }
 
 void IndividualSolver::take_all_columns() {
-  subset_.resize(static_cast<std::size_t>(reduced_.n_columns()));
+  subset_.resize(reduced_.n_columns());
   std::iota(subset_.begin(), subset_.end(), Index{0});
   drop_inadmissible();
 }
@@ -289,8 +288,7 @@ bool IndividualSolver::admits_subset(const Law& law) const {
 }
 
 bool IndividualSolver::is_exact() const {
-  return fit_.rounding_ratio(reduced_, subset_) <= kRoundings &&
-         reduced_.n_rows() > static_cast<Index>(subset_.size());
+  return fit_.rounding_ratio(reduced_, subset_) <= kRoundings && reduced_.n_rows() > ssize(subset_);
 }
 
 std::size_t IndividualSolver::cheapest_to_remove() {
@@ -304,7 +302,7 @@ std::size_t IndividualSolver::cheapest_to_remove() {
 }
 
 void IndividualSolver::remove_from_subset(std::size_t position) {
-  subset_.erase(subset_.begin() + static_cast<std::ptrdiff_t>(position));
+  subset_.erase(subset_.begin() + position);
   fit_.solve(reduced_, subset_);
 }
 
@@ -315,7 +313,7 @@ void IndividualSolver::eliminate_while_exact() {
     const Index removed = subset_[position];
     remove_from_subset(position);
     if (is_exact()) continue;
-    subset_.insert(subset_.begin() + static_cast<std::ptrdiff_t>(position), removed);
+    subset_.insert(subset_.begin() + position, removed);
     fit_.solve(reduced_, subset_);
     return;
   }

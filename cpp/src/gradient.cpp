@@ -28,15 +28,15 @@ const double* Gradient::operand(int v) const {
   const int size = std::abs(v);
   if (size < kOne) return data_.features[size - 1];
   if (size == kOne) return ones_.data();
-  return rows_[static_cast<std::size_t>(size - kOne - 1)].value.data();
+  return rows_[size - kOne - 1].value.data();
 }
 
 // Rows refer to rows below them only.
 void Gradient::forward(const Basis& basis) {
   const auto n = static_cast<std::size_t>(data_.n_rows());
   for (int i = basis.size - 1; i >= 0; --i) {
-    const Row& row = basis.rows[static_cast<std::size_t>(i)];
-    RowValues& values = rows_[static_cast<std::size_t>(i)];
+    const Row& row = basis.rows[i];
+    RowValues& values = rows_[i];
     values.argument.assign(n, 0.0);
     values.value.assign(n, 1.0);
     values.adjoint.assign(n, 0.0);
@@ -49,8 +49,8 @@ void Gradient::forward(const Basis& basis) {
 }
 
 void Gradient::fill_argument(const Basis& basis, int i) {
-  const Row& row = basis.rows[static_cast<std::size_t>(i)];
-  Buffer& out = rows_[static_cast<std::size_t>(i)].argument;
+  const Row& row = basis.rows[i];
+  Buffer& out = rows_[i].argument;
   const bool product = row.argument == ArgumentType::product;
   if (product) std::fill(out.begin(), out.end(), 1.0);
   auto weight = static_cast<std::size_t>(basis.first_weight(i));
@@ -74,11 +74,11 @@ void Gradient::fill_argument(const Basis& basis, int i) {
 void Gradient::seed(const Basis& basis) {
   for (int i = 0; i < basis.size; ++i) {
     if (basis.is_inner(i)) continue;
-    Buffer& adjoint = rows_[static_cast<std::size_t>(i)].adjoint;
+    Buffer& adjoint = rows_[i].adjoint;
     std::fill(adjoint.begin(), adjoint.end(), 1.0);
     for (int other = 0; other < basis.size; ++other) {
       if (other == i || basis.is_inner(other)) continue;
-      const Buffer& value = rows_[static_cast<std::size_t>(other)].value;
+      const Buffer& value = rows_[other].value;
       for (std::size_t r = 0; r < adjoint.size(); ++r) adjoint[r] *= value[r];
     }
   }
@@ -94,12 +94,12 @@ void Gradient::to_argument(const Row& row, RowValues& values) {
 }
 
 void Gradient::backward(const Basis& basis, int i, Columns& out) {
-  const Row& row = basis.rows[static_cast<std::size_t>(i)];
+  const Row& row = basis.rows[i];
   const bool ends_here = row.argument != ArgumentType::weighted && !row.refers_to_rows();
   if (row.code() == table_.constant() || ends_here) return;
-  to_argument(row, rows_[static_cast<std::size_t>(i)]);
+  to_argument(row, rows_[i]);
   for (int position = 0; position < kMaxVariables; ++position) {
-    if (row.variables[static_cast<std::size_t>(position)] == 0) continue;
+    if (row.variables[position] == 0) continue;
     pass_on(basis, i, position, out);
     if (row.argument == ArgumentType::variable) return;
   }
@@ -107,22 +107,21 @@ void Gradient::backward(const Basis& basis, int i, Columns& out) {
 
 // To the weight of an operand, and to the operand itself if it is a row.
 void Gradient::pass_on(const Basis& basis, int i, int position, Columns& out) {
-  const Row& row = basis.rows[static_cast<std::size_t>(i)];
-  const RowValues& values = rows_[static_cast<std::size_t>(i)];
-  const int v = row.variables[static_cast<std::size_t>(position)];
+  const Row& row = basis.rows[i];
+  const RowValues& values = rows_[i];
+  const int v = row.variables[position];
   double factor = v < 0 ? -1.0 : 1.0;
   if (row.argument == ArgumentType::weighted) {
     int place = basis.first_weight(i);
-    for (int before = 0; before < position; ++before)
-      place += row.variables[static_cast<std::size_t>(before)] != 0 ? 1 : 0;
+    for (int before = 0; before < position; ++before) place += row.variables[before] != 0 ? 1 : 0;
     const double* value = operand(v);
     double* column = out[place];
     for (std::size_t r = 0; r < values.adjoint.size(); ++r)
       column[r] += values.adjoint[r] * value[r];
-    factor = basis.weights[static_cast<std::size_t>(place)];
+    factor = basis.weights[place];
   }
   if (std::abs(v) <= kOne) return;
-  RowValues& inner = rows_[static_cast<std::size_t>(std::abs(v) - kOne - 1)];
+  RowValues& inner = rows_[std::abs(v) - kOne - 1];
   const bool product = row.argument == ArgumentType::product;
   for (std::size_t r = 0; r < inner.adjoint.size(); ++r)
     inner.adjoint[r] += values.adjoint[r] * factor *

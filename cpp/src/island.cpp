@@ -62,8 +62,7 @@ std::vector<std::size_t> drawn(Random random, std::size_t n, std::size_t size) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   n = std::min(n, size);
   for (std::size_t k = 0; k < n; ++k)
-    std::swap(order[k], order[static_cast<std::size_t>(
-                            random.integer(static_cast<int>(k), static_cast<int>(size) - 1))]);
+    std::swap(order[k], order[random.integer(static_cast<int>(k), static_cast<int>(size) - 1)]);
   order.resize(n);
   return order;
 }

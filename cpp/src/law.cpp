@@ -90,7 +90,7 @@ TargetScale::Info TargetScale::make_info(const Basis& psi) const {
   const double* y = y_.features[0];
   Evaluator evaluator(y_, table_, kKeptBytes);
   Info info;
-  info.values.resize(static_cast<std::size_t>(y_.features.stride()));
+  info.values.resize(y_.features.stride());
   evaluator.evaluate(psi, info.values.data());
   info.derivative.assign(info.values.size(), 0.0);
   if (!differentiate(psi, info.derivative)) differentiate_by_steps(psi, info.derivative);
@@ -115,7 +115,7 @@ TargetScale::Chain TargetScale::chain_of(const Basis& psi, int row) const {
 
 // Follows the one operand that is not a number.
 bool TargetScale::add_link(const Basis& psi, int i, Chain& chain) const {
-  const Row& row = psi.rows[static_cast<std::size_t>(i)];
+  const Row& row = psi.rows[i];
   Link link;
   link.t = &table_[row.code()];
   link.reciprocal = row.reciprocal();
@@ -190,7 +190,7 @@ void TargetScale::differentiate_by_steps(const Basis& psi, Buffer& out) const {
     Columns column(y_.n_rows(), 1);
     std::copy_n(y, n, column[0]);
     const Dataset moved{std::move(column)};
-    Buffer padded_values(static_cast<std::size_t>(y_.features.stride()));
+    Buffer padded_values(y_.features.stride());
     Evaluator(moved, table_, kKeptBytes).evaluate(psi, padded_values.data());
     std::copy_n(padded_values.begin(), n, values);
   };
@@ -271,7 +271,7 @@ bool TargetScale::uses_both_branches(const Chain& chain) const {
 // Rows no farther from the mirror than noise has carried others across it: their side is unknown,
 // and ln|y| of them is noise alone.
 std::vector<char> TargetScale::rows_of_unknown_side(const Chain& chain) const {
-  std::vector<char> unknown(static_cast<std::size_t>(y_.n_rows()), 0);
+  std::vector<char> unknown(y_.n_rows(), 0);
   if (!uses_both_branches(chain) || !is_one_sided(chain)) return unknown;
   for (const Link& link : chain) {
     if (std::isnan(link.t->mirror)) continue;
@@ -290,7 +290,7 @@ std::vector<char> TargetScale::rows_of_unknown_side(const Chain& chain) const {
 
 Buffer TargetScale::weights(const Basis& psi) {
   const auto n = static_cast<std::size_t>(y_.n_rows());
-  Buffer out(static_cast<std::size_t>(y_.features.stride()), 0.0);
+  Buffer out(y_.features.stride(), 0.0);
   const Buffer& slope = info(psi).derivative;
   std::vector<double> sizes;
   for (std::size_t i = 0; i < n; ++i) {
@@ -298,8 +298,7 @@ Buffer TargetScale::weights(const Basis& psi) {
     sizes.push_back(std::isnan(size) ? 0.0 : size);
   }
   std::vector<double> sorted = sizes;
-  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n / 2),
-                   sorted.end());
+  std::nth_element(sorted.begin(), sorted.begin() + (n / 2), sorted.end());
   const double most = kLargestWeight * sorted[n / 2];
   for (std::size_t i = 0; i < n; ++i)
     out[i] = (most > 0.0 && std::isfinite(most) ? std::min(sizes[i], most) : 1.0) *

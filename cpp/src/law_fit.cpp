@@ -23,13 +23,13 @@ Vector damped_step(const Matrix& r, double damping, const std::vector<bool>& fre
   const Index k = r.cols() - 1;
   std::vector<Index> moving;
   for (Index j = 0; j < k; ++j)
-    if (free.empty() || free[static_cast<std::size_t>(j)]) moving.push_back(j);
-  const auto m = static_cast<Index>(moving.size());
+    if (free.empty() || free[j]) moving.push_back(j);
+  const auto m = ssize(moving);
   Matrix stacked = Matrix::Zero(r.rows() + m, m);
   Vector target = Vector::Zero(r.rows() + m);
   Vector norms(m);
   for (Index j = 0; j < m; ++j) {
-    const auto column = r.col(moving[static_cast<std::size_t>(j)]);
+    const auto column = r.col(moving[j]);
     norms(j) = column.norm() > 0.0 ? column.norm() : 1.0;
     stacked.col(j).head(r.rows()) = column / norms(j);
     stacked(r.rows() + j, j) = std::sqrt(damping);
@@ -39,8 +39,7 @@ Vector damped_step(const Matrix& r, double damping, const std::vector<bool>& fre
   qr.setThreshold(1e-14);
   const Vector scaled = qr.solve(target);
   Vector step = Vector::Zero(k);
-  for (Index j = 0; j < m; ++j)
-    step(moving[static_cast<std::size_t>(j)]) = scaled(j) / norms(j);
+  for (Index j = 0; j < m; ++j) step(moving[j]) = scaled(j) / norms(j);
   return step;
 }
 
@@ -92,10 +91,10 @@ void LawFit::move(Law& law, const std::vector<Place>& inner, const Vector& step)
 
 double LawFit::squared_error(const Law& law) {
   const Index n = x_.n_rows();
-  columns_.resize(n, static_cast<Index>(law.phi.size()));
+  columns_.resize(n, ssize(law.phi));
   std::fill(f_.begin(), f_.end(), 0.0);
   for (std::size_t j = 0; j < law.phi.size(); ++j) {
-    double* column = columns_[static_cast<Index>(j)];
+    double* column = columns_[j];
     if (!evaluator_.evaluate(law.phi[j], column)) return kInfinite;
     for (std::size_t i = 0; i < f_.size(); ++i) f_[i] += law.alpha[j] * column[i];
   }
@@ -115,7 +114,7 @@ void LawFit::bound_slopes() {
   for (std::size_t i = 0; i < n; ++i)
     if (std::isfinite(slope_[i])) sizes.push_back(std::abs(slope_[i]));
   if (sizes.empty()) return;
-  const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
+  const auto middle = sizes.begin() + (sizes.size() / 2);
   std::nth_element(sizes.begin(), middle, sizes.end());
   const double most = kSteepest * *middle;
   for (std::size_t i = 0; i < n; ++i) {
@@ -142,9 +141,9 @@ void LawFit::fill_inner_derivative(const Basis& basis, const Place& place, doubl
 // Around the law whose squared error was computed last.
 void LawFit::fill_jacobian(const Law& law, const std::vector<Place>& inner) {
   const Index n = x_.n_rows();
-  const auto k = static_cast<Index>(law.alpha.size());
+  const auto k = ssize(law.alpha);
   bound_slopes();
-  jacobian_.resize(n, k + static_cast<Index>(inner.size()) + 1);
+  jacobian_.resize(n, k + ssize(inner) + 1);
   for (Index j = 0; j < k; ++j) jacobian_.col(j) = Eigen::Map<const Vector>(columns_[j], n);
   for (std::size_t j = 0; j < inner.size(); ++j)
     fill_inner_derivative(law.phi[inner[j].term], inner[j], law.alpha[inner[j].term],

@@ -37,7 +37,7 @@ struct Pool::Node {
 Pool::Pool(Columns columns, const Columns& free) : columns_(std::move(columns)) {
   free_.reset(free.n_rows(), free.n_columns());
   for (Index j = 0; j < free.n_columns(); ++j) free_.push(free[j]);
-  usable_.assign(static_cast<std::size_t>(size()), 0);
+  usable_.assign(size(), 0);
   Vector inside(free.n_columns());
   for (Index j = 0; j < size(); ++j) {
     stop_if_asked();
@@ -48,7 +48,7 @@ Pool::Pool(Columns columns, const Columns& free) : columns_(std::move(columns)) 
     const double left = std::sqrt(small_blas::dot(p, p, columns_.stride()));
     if (left <= kNothingLeft * full) continue;
     for (Index i = 0; i < columns_.stride(); ++i) p[i] /= left;
-    usable_[static_cast<std::size_t>(j)] = 1;
+    usable_[j] = 1;
   }
   for (Index j = 0; j < size(); ++j)
     if (!usable(j)) std::fill_n(columns_[j], columns_.stride(), 0.0);
@@ -113,12 +113,12 @@ std::vector<Index> Pool::best_next(const Node& node, std::size_t count) const {
     gain(j) =
         usable(j) && left > kNothingLeft ? node.correlation(j) * node.correlation(j) / left : -1.0;
   }
-  std::vector<Index> order(static_cast<std::size_t>(size()));
+  std::vector<Index> order(size());
   std::iota(order.begin(), order.end(), Index{0});
   count = std::min(count, order.size());
-  std::partial_sort(
-      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
-      [&](Index a, Index b) { return gain(a) != gain(b) ? gain(a) > gain(b) : a < b; });
+  std::partial_sort(order.begin(), order.begin() + count, order.end(), [&](Index a, Index b) {
+    return gain(a) != gain(b) ? gain(a) > gain(b) : a < b;
+  });
   order.resize(count);
   while (!order.empty() && gain(order.back()) < 0.0) order.pop_back();
   return order;
@@ -132,8 +132,7 @@ std::vector<Choice> Pool::forward(const Buffer& target, int depth, int beam,
   for (int step = 0; step < depth; ++step) {
     std::vector<Node> next;
     for (const Node& node : nodes)
-      for (const Index j : best_next(node, static_cast<std::size_t>(beam)))
-        next.push_back(extended(node, j));
+      for (const Index j : best_next(node, beam)) next.push_back(extended(node, j));
     for (Node& node : next) std::sort(node.chosen.begin(), node.chosen.end());
     std::sort(next.begin(), next.end(), [](const Node& a, const Node& b) {
       return a.rest != b.rest ? a.rest < b.rest : a.chosen < b.chosen;
@@ -142,7 +141,7 @@ std::vector<Choice> Pool::forward(const Buffer& target, int depth, int beam,
       return a.chosen == b.chosen;
     });
     next.erase(last, next.end());
-    if (next.size() > static_cast<std::size_t>(beam)) next.resize(static_cast<std::size_t>(beam));
+    if (ssize(next) > beam) next.resize(beam);
     for (const Node& node : next) found.push_back({node.chosen, node.rest});
     nodes = std::move(next);
     if (nodes.empty() || nodes[0].rest < 1e-24) break;
@@ -256,6 +255,11 @@ std::vector<std::vector<Choice>> Pool::pairs(const std::vector<Buffer>& targets,
     }
   }
   return best;
+}
+
+std::vector<Choice> Pool::pairs(const Buffer& target, Index first, Index reach,
+                                std::size_t count) const {
+  return pairs(std::vector<Buffer>{target}, first, reach, count)[0];
 }
 
 }  // namespace gsr::ols

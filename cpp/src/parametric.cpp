@@ -47,7 +47,7 @@ Parametric::Parametric(const Dataset& data, const Table& table, const Rule& usab
 
 bool Parametric::evaluate(const Monomial& monomial, Buffer& out) const {
   Basis basis;
-  out.assign(static_cast<std::size_t>(data_.features.stride()), 0.0);
+  out.assign(data_.features.stride(), 0.0);
   return composition::write({monomial_tree(table_, monomial)}, basis) &&
          Evaluator(data_, table_, 1 << 16).evaluate(basis, out.data());
 }
@@ -66,7 +66,7 @@ void Parametric::add_oscillations(int a, double range, int cycles) {
 }
 
 void Parametric::add_logarithms(int a, double range) {
-  if (has("sin") && has("cos") && cost_of(arguments_[static_cast<std::size_t>(a)]) <= 4)
+  if (has("sin") && has("cos") && cost_of(arguments_[a]) <= 4)
     for (int k = 1; k <= kLogFrequencies; ++k) {
       const double frequency = k * kPi / (4.0 * range);
       add(Shape::ln_sin, a, frequency);
@@ -130,9 +130,9 @@ void Parametric::add_multipliers(const std::vector<Monomial>& monomials, std::si
     multiplier_values_.push_back(std::move(values));
     for (std::size_t k = 0; k < n; ++k) {
       Item item = items_[k];
-      const bool simple = cost_of(arguments_[static_cast<std::size_t>(item.argument)]) <= 2 &&
-                          item.shape != Shape::bell && item.shape != Shape::lorentz &&
-                          item.shape != Shape::ln_lorentz && item.shape != Shape::sqrt;
+      const bool simple = cost_of(arguments_[item.argument]) <= 2 && item.shape != Shape::bell &&
+                          item.shape != Shape::lorentz && item.shape != Shape::ln_lorentz &&
+                          item.shape != Shape::sqrt;
       if (!simple || items_.size() >= most_items_) continue;
       item.multiplier = m;
       items_.push_back(item);
@@ -144,8 +144,8 @@ void Parametric::write(std::size_t index, double* out) const {
   const Item& item = items_[index];
   write_shape(item, out);
   if (item.multiplier < 0) return;
-  const Buffer& factor = multiplier_values_[static_cast<std::size_t>(item.multiplier)];
-  for (Index i = 0; i < data_.n_rows(); ++i) out[i] *= factor[static_cast<std::size_t>(i)];
+  const Buffer& factor = multiplier_values_[item.multiplier];
+  for (Index i = 0; i < data_.n_rows(); ++i) out[i] *= factor[i];
 }
 
 long Parametric::family(std::size_t index) const {
@@ -156,15 +156,14 @@ long Parametric::family(std::size_t index) const {
 std::vector<Tree> Parametric::factors(std::size_t index) const {
   const Item& item = items_[index];
   std::vector<Tree> out{tree(item)};
-  if (item.multiplier >= 0)
-    out.push_back(monomial_tree(table_, multipliers_[static_cast<std::size_t>(item.multiplier)]));
+  if (item.multiplier >= 0) out.push_back(monomial_tree(table_, multipliers_[item.multiplier]));
   return out;
 }
 
 void Parametric::write_shape(const Item& it, double* out) const {
   stop_if_asked();
-  const Buffer& u = values_[static_cast<std::size_t>(it.argument)];
-  const auto n = static_cast<std::size_t>(data_.n_rows());
+  const Buffer& u = values_[it.argument];
+  const Index n = data_.n_rows();
   const vector_math::Kernels& vm = vector_math::kernels();
   const bool scaled = it.shape == Shape::sin || it.shape == Shape::cos || it.shape == Shape::exp ||
                       it.shape == Shape::tanh || it.shape == Shape::ln_sin ||
@@ -172,7 +171,7 @@ void Parametric::write_shape(const Item& it, double* out) const {
                       it.shape == Shape::ln_exp_less || it.shape == Shape::ln_exp_more;
   const bool quadratic =
       it.shape == Shape::bell || it.shape == Shape::lorentz || it.shape == Shape::ln_lorentz;
-  for (std::size_t i = 0; i < n; ++i) {
+  for (Index i = 0; i < n; ++i) {
     const double t = quadratic ? (u[i] - it.first) : 0.0;
     out[i] = scaled      ? it.first * u[i]
              : quadratic ? t * t + (it.shape == Shape::bell ? 0.0 : it.second * it.second)
@@ -200,30 +199,30 @@ void Parametric::write_shape(const Item& it, double* out) const {
     case Shape::ln_exp_less:
     case Shape::ln_exp_more:
       vm.exp(out, out, n);
-      for (std::size_t i = 0; i < n; ++i) out[i] += it.shape == Shape::ln_exp_less ? -1.0 : 1.0;
+      for (Index i = 0; i < n; ++i) out[i] += it.shape == Shape::ln_exp_less ? -1.0 : 1.0;
       vm.log(out, out, n);
       break;
     case Shape::sqrt:
-      for (std::size_t i = 0; i < n; ++i) out[i] = std::sqrt(out[i]);
+      for (Index i = 0; i < n; ++i) out[i] = std::sqrt(out[i]);
       break;
     case Shape::bell:
-      for (std::size_t i = 0; i < n; ++i) out[i] *= -1.0 / (it.second * it.second);
+      for (Index i = 0; i < n; ++i) out[i] *= -1.0 / (it.second * it.second);
       vm.exp(out, out, n);
       break;
     default:
-      for (std::size_t i = 0; i < n; ++i) out[i] = 1.0 / out[i];
+      for (Index i = 0; i < n; ++i) out[i] = 1.0 / out[i];
   }
 }
 
 Tree Parametric::shifted(int argument, double shift) const {
-  const Tree u = monomial_tree(table_, arguments_[static_cast<std::size_t>(argument)]);
+  const Tree u = monomial_tree(table_, arguments_[argument]);
   return combine(table_, ArgumentType::weighted,
                  {composition::row(u), weighted(composition::one(), shift)});
 }
 
 // (u - c)^2 + w^2 = u^2 - 2 c u + (c^2 + w^2)
 Tree Parametric::quadratic(int argument, double centre, double width) const {
-  const Monomial& m = arguments_[static_cast<std::size_t>(argument)];
+  const Monomial& m = arguments_[argument];
   Monomial square = m;
   for (auto& [f, p] : square) p *= 2;
   return combine(table_, ArgumentType::weighted,
@@ -236,7 +235,7 @@ Tree Parametric::tree(const Item& it) const {
   const auto of = [&](const char* name, const Tree& tree) {
     return composition::apply(table_, table_.find(name), tree);
   };
-  const Tree u = monomial_tree(table_, arguments_[static_cast<std::size_t>(it.argument)]);
+  const Tree u = monomial_tree(table_, arguments_[it.argument]);
   const Tree scaled = composition::scaled(table_, u, it.first);
   switch (it.shape) {
     case Shape::sin: return of("sin", scaled);
@@ -256,7 +255,7 @@ Tree Parametric::tree(const Item& it) const {
     case Shape::bell: {
       // exp(-(u - c)^2 / w^2) but for a factor
       const double rate = -1.0 / (it.second * it.second);
-      Monomial square = arguments_[static_cast<std::size_t>(it.argument)];
+      Monomial square = arguments_[it.argument];
       for (auto& [f, p] : square) p *= 2;
       return of("exp", combine(table_, ArgumentType::weighted,
                                {weighted(composition::row(monomial_tree(table_, square)), rate),
@@ -285,11 +284,10 @@ Waves waves(const double* x, Index n, int cycles) {
   for (Index k = 0; k < 4 * cycles; ++k) {
     stop_if_asked();
     const double frequency = static_cast<double>(k + 1) * out.step;
-    Buffer argument(static_cast<std::size_t>(n));
-    for (Index i = 0; i < n; ++i) argument[static_cast<std::size_t>(i)] = frequency * x[i];
-    const auto size = static_cast<std::size_t>(n);
-    vector_math::kernels().cos(argument.data(), out.cosines.col(k).data(), size);
-    vector_math::kernels().sin(argument.data(), out.sines.col(k).data(), size);
+    Buffer argument(n);
+    for (Index i = 0; i < n; ++i) argument[i] = frequency * x[i];
+    vector_math::kernels().cos(argument.data(), out.cosines.col(k).data(), n);
+    vector_math::kernels().sin(argument.data(), out.sines.col(k).data(), n);
   }
   return out;
 }

@@ -7,23 +7,15 @@
 #include <utility>
 
 #include "gsr/interrupt.hpp"
-#include "pursuit_limits.hpp"
+#include "guide/tuning.hpp"
 #include "small_blas.hpp"
 
 namespace gsr {
 namespace {
 
-using namespace limits;
+using namespace tuning;
 
 constexpr double kPi = 3.14159265358979323846;
-constexpr double kExactly = 1e-12;        // of the target is left
-constexpr double kNothing = 1e-10;        // of a column is left beside the free ones
-constexpr double kAtRounding = 1e-13;     // of the whole target
-constexpr double kSameModel = 1e-7;       // difference of what is left, relative
-constexpr double kPhaseDropped = 0.25;    // radians
-constexpr double kPowerRounded = 0.12;
-constexpr double kNoRate = 1e-12;
-constexpr double kColumnOperations = 25;  // for each row of an evaluated column
 
 // Two candidate terms.
 struct PairPick {
@@ -102,7 +94,7 @@ std::vector<Pursuit::Model> Pursuit::search(const Buffer& target, const Buffer& 
     const double left = std::min(best_left(open), best_left(paired));
     if (left < exactly || left > (depth == 0 ? kLeftByOne : kLeftByTwo)) break;
   }
-  operations_ += kColumnOperations * static_cast<double>(refiner.n_columns_evaluated()) *
+  operations_ += kRefinedColumnWork * static_cast<double>(refiner.n_columns_evaluated()) *
                  static_cast<double>(x_.n_rows());
   return best_of_each_size(std::move(found));
 }
@@ -111,8 +103,8 @@ std::vector<Pursuit::Model> Pursuit::search(const Buffer& target, const Buffer& 
 void Pursuit::weigh_columns(Refiner& refiner, const Buffer& row_weights) {
   const Index stride = x_.features.stride(), n = dictionary_.n_columns();
   columns_.resize(x_.n_rows(), n);
-  norms_.assign(static_cast<std::size_t>(n), 0.0);
-  overlap_.assign(static_cast<std::size_t>(n), 0.0);
+  norms_.assign(n, 0.0);
+  overlap_.assign(n, 0.0);
   for (Index j = 0; j < n; ++j) {
     if (j % 256 == 0) stop_if_asked();
     double* out = columns_[j];
@@ -122,12 +114,12 @@ void Pursuit::weigh_columns(Refiner& refiner, const Buffer& row_weights) {
     if (std::isfinite(before)) refiner.project_free(out);
     const double norm = std::sqrt(small_blas::dot(out, out, stride));
     const bool usable = norm > kNothing * before && std::isfinite(norm);
-    norms_[static_cast<std::size_t>(j)] = usable ? norm : 0.0;
+    norms_[j] = usable ? norm : 0.0;
     for (Index i = 0; i < stride; ++i) out[i] = usable ? out[i] / norm : 0.0;
   }
   for (const Dictionary::Entry& entry : dictionary_.entries())
     if (entry.phase >= 0)
-      overlap_[static_cast<std::size_t>(entry.column)] =
+      overlap_[entry.column] =
           small_blas::dot(columns_[entry.column], columns_[entry.column + 1], stride);
   operations_ += 4.0 * static_cast<double>(n * stride * refiner.n_free());
 }
@@ -147,11 +139,11 @@ std::vector<Pursuit::Pick> Pursuit::best_of_families(Refiner& refiner, const Mod
   operations_ += 2.0 * static_cast<double>((n_directions + 1) * n * stride);
 
   const std::vector<Dictionary::Entry>& entries = dictionary_.entries();
-  std::vector<Pick> best(static_cast<std::size_t>(dictionary_.n_families()), Pick{0, 0.0, 0.0});
+  std::vector<Pick> best(dictionary_.n_families(), Pick{0, 0.0, 0.0});
   for (std::size_t e = 0; e < entries.size(); ++e) {
     if (model.inner + entries[e].inner > kMostInner) continue;
     const Pick candidate = pick(e);
-    Pick& of_family = best[static_cast<std::size_t>(entries[e].family)];
+    Pick& of_family = best[entries[e].family];
     if (candidate.gain > of_family.gain) of_family = candidate;
   }
   std::stable_sort(best.begin(), best.end(),
@@ -169,18 +161,16 @@ Pursuit::Pick Pursuit::pick(std::size_t e) const {
   const Index j = entry.column;
   const double a = correlation_(j);
   const Pick nothing{e, 0.0, 0.0};
-  if (norms_[static_cast<std::size_t>(j)] == 0.0 || left_(j) < kLeastIndependent) return nothing;
+  if (norms_[j] == 0.0 || left_(j) < kLeastIndependent) return nothing;
   if (entry.phase < 0) return {e, a * a / left_(j), 0.0};
   const double b = correlation_(j + 1);
   if (left_(j + 1) < kLeastIndependent) return nothing;
-  const double cross =
-      overlap_[static_cast<std::size_t>(j)] - inside_.row(j).dot(inside_.row(j + 1));
+  const double cross = overlap_[j] - inside_.row(j).dot(inside_.row(j + 1));
   const double determinant = left_(j) * left_(j + 1) - cross * cross;
   if (determinant < kLeastIndependent * left_(j) * left_(j + 1)) return nothing;
   const double of_sine = (left_(j + 1) * a - cross * b) / determinant;
   const double of_cosine = (left_(j) * b - cross * a) / determinant;
-  const double phase = std::atan2(of_cosine / norms_[static_cast<std::size_t>(j + 1)],
-                                  of_sine / norms_[static_cast<std::size_t>(j)]);
+  const double phase = std::atan2(of_cosine / norms_[j + 1], of_sine / norms_[j]);
   return {e, of_sine * a + of_cosine * b, phase};
 }
 
@@ -188,8 +178,7 @@ void Pursuit::add(Model& model, const Pick& pick) const {
   const Dictionary::Entry& entry = dictionary_.entries()[pick.entry];
   model.terms.push_back(entry.basis);
   model.inner += entry.inner;
-  if (entry.phase >= 0)
-    model.terms.back().weights[static_cast<std::size_t>(entry.phase)] = pick.phase;
+  if (entry.phase >= 0) model.terms.back().weights[entry.phase] = pick.phase;
 }
 
 std::vector<Pursuit::Model> Pursuit::extensions(Refiner& refiner, const Model& model) {
@@ -225,8 +214,8 @@ std::vector<std::size_t> Pursuit::paired_entries() const {
   const std::vector<Dictionary::Entry>& entries = dictionary_.entries();
   for (std::size_t e = 0; e < entries.size() && out.size() < kPairedColumns; ++e) {
     const Index j = entries[e].column;
-    if (entries[e].inner <= 1 && entries[e].phase < 0 &&
-        norms_[static_cast<std::size_t>(j)] > 0.0 && left_(j) >= kLeastIndependent)
+    if (entries[e].inner <= 1 && entries[e].phase < 0 && norms_[j] > 0.0 &&
+        left_(j) >= kLeastIndependent)
       out.push_back(e);
   }
   return out;
@@ -238,10 +227,10 @@ std::vector<Pursuit::Model> Pursuit::pairs(Refiner& refiner) {
   if (best_of_families(refiner, Model{}).empty()) return {};
   const std::vector<Dictionary::Entry>& entries = dictionary_.entries();
   const std::vector<std::size_t> chosen = paired_entries();
-  const auto m = static_cast<Index>(chosen.size());
+  const auto m = ssize(chosen);
   Matrix columns(columns_.stride(), m), along(m, inside_.cols());
   for (Index k = 0; k < m; ++k) {
-    const Index j = entries[chosen[static_cast<std::size_t>(k)]].column;
+    const Index j = entries[chosen[k]].column;
     columns.col(k) = Eigen::Map<const Vector>(columns_[j], columns_.stride());
     along.row(k) = inside_.row(j);
   }
@@ -250,14 +239,14 @@ std::vector<Pursuit::Model> Pursuit::pairs(Refiner& refiner) {
   std::map<std::pair<int, int>, PairPick> best;
   for (Index a = 0; a < m; ++a)
     for (Index b = 0; b < a; ++b) {
-      const std::size_t first = chosen[static_cast<std::size_t>(b)];
-      const std::size_t second = chosen[static_cast<std::size_t>(a)];
+      const std::size_t first = chosen[b];
+      const std::size_t second = chosen[a];
       const double determinant = gram(a, a) * gram(b, b) - gram(a, b) * gram(a, b);
       if (determinant < kLeastIndependent * gram(a, a) * gram(b, b)) continue;
       const double ca = correlation_(entries[second].column);
       const double cb = correlation_(entries[first].column);
-      const double gain = (ca * ca * gram(b, b) - 2.0 * ca * cb * gram(a, b) +
-                           cb * cb * gram(a, a)) / determinant;
+      const double gain =
+          (ca * ca * gram(b, b) - 2.0 * ca * cb * gram(a, b) + cb * cb * gram(a, a)) / determinant;
       PairPick& known = best[{entries[first].family, entries[second].family}];
       if (gain > known.gain) known = {first, second, gain};
     }
@@ -279,10 +268,9 @@ std::vector<Pursuit::Model> Pursuit::pairs(Refiner& refiner) {
 
 bool Pursuit::is_degenerate(Refiner& refiner, const Model& model) const {
   if (!std::isfinite(refiner.linearise(target_->data(), model.terms))) return true;
-  for (std::size_t k = 0; k < model.terms.size(); ++k) {
+  for (Index k = 0; k < ssize(model.terms); ++k) {
     if (model.terms[k].n_weights() == 0) continue;
-    const double coefficient = refiner.coefficient(k);
-    if (std::abs(coefficient) * refiner.term_norm(k) > kCancelled * spread_) return true;
+    if (std::abs(refiner.coefficient(k)) * refiner.term_norm(k) > kCancelled * spread_) return true;
   }
   return false;
 }
@@ -338,7 +326,8 @@ bool write_power(Tree& tree, const Table& table) {
   const auto halves = static_cast<int>(std::lround(2.0 * tree.operands[0].weight));
   const bool root = halves % 2 != 0;
   if (std::abs(tree.operands[0].weight - 0.5 * halves) > kPowerRounded || halves == 0 ||
-      std::abs(halves) > 8 || (root && (std::abs(halves) != 1 || table.find("sqrt") < 0)))
+      std::abs(halves) > kMostRoundedHalves ||
+      (root && (std::abs(halves) != 1 || table.find("sqrt") < 0)))
     return false;
   const int f = logarithm.operands[0].feature;
   tree = monomial_tree(table, {{f, root ? 1 : halves / 2}});

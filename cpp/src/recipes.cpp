@@ -82,7 +82,7 @@ class Cook {
   void family(Add add_all) {
     const std::size_t first = sketches_.size();
     add_all();
-    const auto begin = sketches_.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto begin = sketches_.begin() + first;
     std::stable_sort(begin, sketches_.end(),
                      [](const Sketch& a, const Sketch& b) { return a.cost < b.cost; });
     for (std::size_t rank = 0; first + rank < sketches_.size(); ++rank)

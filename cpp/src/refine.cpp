@@ -14,7 +14,7 @@ namespace {
 
 constexpr Index kMostColumns = 64;
 constexpr Index kMostDirections = 128;  // of free columns, terms and constants together
-constexpr double kStep = 1e-5;  // of a central difference, relative to the weight
+constexpr double kStep = 1e-5;          // of a central difference, relative to the weight
 // A full step that would remove less than this share of the squared residual is not worth taking.
 constexpr double kConverged = 1e-9;
 constexpr int kAttempts = 8;  // with more and more damping
@@ -24,8 +24,8 @@ constexpr double kDistinctFree = 1e-8;
 constexpr double kRunaway = 1e4;
 
 bool runs_away(const std::vector<Basis>& from, const std::vector<Basis>& to) {
-  for (std::size_t j = 0; j < from.size(); ++j)
-    for (std::size_t k = 0; k < static_cast<std::size_t>(from[j].n_weights()); ++k)
+  for (Index j = 0; j < ssize(from); ++j)
+    for (Index k = 0; k < from[j].n_weights(); ++k)
       if (std::abs(to[j].weights[k]) > kRunaway * (1.0 + std::abs(from[j].weights[k]))) return true;
   return false;
 }
@@ -38,8 +38,7 @@ Refiner::Refiner(const Dataset& x, const Table& table, Buffer row_weights)
       evaluator_(x, table, std::size_t{1} << 20),
       gradient_(x, table) {
   columns_.resize(x.n_rows(), kMostColumns);
-  const auto stride = static_cast<std::size_t>(x.features.stride());
-  for (Buffer* buffer : {&rest_, &up_, &down_}) buffer->assign(stride, 0.0);
+  for (Buffer* buffer : {&rest_, &up_, &down_}) buffer->assign(x.features.stride(), 0.0);
   inside_.setZero(kMostDirections);
   alpha_.setZero(kMostDirections);
   set_free({});
@@ -65,10 +64,10 @@ void Refiner::weigh(double* column) const {
 
 double Refiner::residual(const double* target, const std::vector<Basis>& bases) {
   const double bad = std::numeric_limits<double>::infinity();
-  if (static_cast<Index>(bases.size()) > kMostColumns) return bad;
+  if (ssize(bases) > kMostColumns) return bad;
   qr_.truncate(n_free_);
-  for (std::size_t j = 0; j < bases.size(); ++j) {
-    double* column = columns_[static_cast<Index>(j)];
+  for (Index j = 0; j < ssize(bases); ++j) {
+    double* column = columns_[j];
     ++n_evaluated_;
     if (!evaluator_.evaluate(bases[j], column)) return bad;
     weigh(column);
@@ -82,8 +81,8 @@ double Refiner::residual(const double* target, const std::vector<Basis>& bases) 
   return std::sqrt(small_blas::dot(rest_.data(), rest_.data(), columns_.stride()));
 }
 
-double Refiner::term_norm(std::size_t term) const {
-  const double* column = columns_[static_cast<Index>(term)];
+double Refiner::term_norm(Index term) const {
+  const double* column = columns_[term];
   return std::sqrt(small_blas::dot(column, column, columns_.stride()));
 }
 
@@ -92,12 +91,12 @@ void Refiner::project_free(double* column) {
   qr_.project(column, inside_.data());
 }
 
-std::vector<double> Refiner::losses(std::size_t n_terms) {
+std::vector<double> Refiner::losses(Index n_terms) {
   Vector norms(qr_.size());
   qr_.inverse_row_norms(norms.data());
   std::vector<double> out;
-  for (std::size_t k = 0; k < n_terms; ++k)
-    out.push_back(std::abs(coefficient(k)) / norms(n_free_ + static_cast<Index>(k)));
+  for (Index k = 0; k < n_terms; ++k)
+    out.push_back(std::abs(coefficient(k)) / norms(n_free_ + k));
   return out;
 }
 
@@ -116,7 +115,7 @@ void Refiner::differentiate_by_steps(const Basis& basis) {
   derivatives_.resize(x_.n_rows(), basis.n_weights());
   Basis moved = basis;
   for (Index k = 0; k < derivatives_.n_columns(); ++k) {
-    double& weight = moved.weights[static_cast<std::size_t>(k)];
+    double& weight = moved.weights[k];
     const double w = weight;
     const double h = kStep * std::max(std::abs(w), 1e-3);
     weight = w + h;
@@ -132,20 +131,20 @@ void Refiner::differentiate_by_steps(const Basis& basis) {
 
 // Column k is how the model changes when weight k moves.
 void Refiner::fill_jacobian(const std::vector<Basis>& bases, const std::vector<Weight>& free) {
-  jacobian_.resize(x_.n_rows(), static_cast<Index>(free.size()));
-  for (std::size_t k = 0; k < free.size(); ++k) {
+  jacobian_.resize(x_.n_rows(), ssize(free));
+  for (Index k = 0; k < ssize(free); ++k) {
     if (k == 0 || free[k].basis != free[k - 1].basis) differentiate(bases[free[k].basis]);
     const double alpha = coefficient(free[k].basis);
-    const double* derivative = derivatives_[static_cast<Index>(free[k].place)];
-    double* out = jacobian_[static_cast<Index>(k)];
+    const double* derivative = derivatives_[free[k].place];
+    double* out = jacobian_[k];
     for (Index i = 0; i < jacobian_.stride(); ++i) out[i] = alpha * derivative[i];
   }
 }
 
 std::vector<Refiner::Weight> Refiner::free_weights(const std::vector<Basis>& bases) {
   std::vector<Weight> free;
-  for (std::size_t j = 0; j < bases.size(); ++j)
-    for (std::size_t k = 0; k < static_cast<std::size_t>(bases[j].n_weights()); ++k)
+  for (Index j = 0; j < ssize(bases); ++j)
+    for (Index k = 0; k < bases[j].n_weights(); ++k)
       if (bases[j].weights[k] != 1.0) free.push_back({j, k});
   return free;
 }
@@ -183,8 +182,8 @@ double Refiner::improve(const double* target, std::vector<Basis>& bases, int ste
     for (int attempt = 0; attempt < kAttempts && !better; ++attempt) {
       const Vector move = move_with(damping);
       std::vector<Basis> moved = bases;
-      for (std::size_t k = 0; k < free.size(); ++k)
-        moved[free[k].basis].weights[free[k].place] += move(static_cast<Index>(k));
+      for (Index k = 0; k < ssize(free); ++k)
+        moved[free[k].basis].weights[free[k].place] += move(k);
       const double after = move.allFinite() && !runs_away(bases, moved)
                                ? residual(target, moved)
                                : std::numeric_limits<double>::infinity();

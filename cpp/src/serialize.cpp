@@ -29,7 +29,7 @@ bool is_finite(double value) { return std::isfinite(value); }
 // Operands that a row passes over, such as those of a constant, count too: others may read them.
 bool refers_down(const Basis& basis, int n_features) {
   for (int i = 0; i < basis.size; ++i)
-    for (const std::int16_t v : basis.rows[static_cast<std::size_t>(i)].variables) {
+    for (const std::int16_t v : basis.rows[i].variables) {
       const int size = std::abs(v), row = size - kOne - 1;
       if (size > kOne ? row <= i || row >= basis.size : size > n_features && size != kOne)
         return false;
@@ -43,10 +43,10 @@ double written_out(const Basis& basis) {
   std::array<double, kMaxRows> nodes{};
   double all = 0.0;
   for (int i = basis.size - 1; i >= 0; --i) {
-    double& mine = nodes[static_cast<std::size_t>(i)];
+    double& mine = nodes[i];
     mine = 1.0;
-    for (const std::int16_t v : basis.rows[static_cast<std::size_t>(i)].variables)
-      mine += std::abs(v) > kOne ? nodes[static_cast<std::size_t>(std::abs(v) - kOne - 1)] : 1.0;
+    for (const std::int16_t v : basis.rows[i].variables)
+      mine += std::abs(v) > kOne ? nodes[std::abs(v) - kOne - 1] : 1.0;
     all += mine;
   }
   return all;
@@ -201,7 +201,7 @@ Basis Reader::basis(const Table& table, int n_features) {
   }
   const int n_weights = out.n_weights();
   require(n_weights <= kMaxWeights, "too many weights");
-  for (int k = 0; k < n_weights; ++k) out.weights[static_cast<std::size_t>(k)] = real();
+  for (int k = 0; k < n_weights; ++k) out.weights[k] = real();
   try {
     from_matrix(to_matrix(out), table, n_features);  // names what does not fit the problem
   } catch (const std::invalid_argument& error) {

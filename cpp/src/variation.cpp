@@ -9,13 +9,12 @@ namespace {
 constexpr int kTriesPerSlot = 6;
 
 int pick(Random& random, const std::vector<int>& codes) {
-  return codes[static_cast<std::size_t>(random.integer(0, static_cast<int>(codes.size()) - 1))];
+  return codes[random.integer(0, static_cast<int>(codes.size()) - 1)];
 }
 
 void shuffle(Random& random, std::vector<int>& order) {
   for (int i = static_cast<int>(order.size()) - 1; i > 0; --i)
-    std::swap(order[static_cast<std::size_t>(i)],
-              order[static_cast<std::size_t>(random.integer(0, i))]);
+    std::swap(order[i], order[random.integer(0, i)]);
 }
 
 std::vector<int> random_order(Random& random, std::size_t n) {
@@ -33,8 +32,7 @@ Row random_row(Random& random, const std::vector<int>& codes, int n_features,
   const int n_v = random.integer(settings.min_multiplicity, settings.max_multiplicity);
   row.variables[0] = static_cast<std::int16_t>(random.integer(1, n_features));
   for (int k = 1; k < n_v; ++k)
-    row.variables[static_cast<std::size_t>(k)] =
-        static_cast<std::int16_t>(random.integer(0, n_features));
+    row.variables[k] = static_cast<std::int16_t>(random.integer(0, n_features));
   return row;
 }
 
@@ -59,7 +57,7 @@ void widen(Random& random, const std::vector<int>& codes, int n_features, const 
            Basis& basis) {
   const int n = basis.size;
   for (int i = 0; i < n; ++i) {
-    Row& row = basis.rows[static_cast<std::size_t>(i)];
+    Row& row = basis.rows[i];
     change_signs(random, settings, row);
     if (settings.division && random.uniform() < kReciprocal)
       row.transformation = static_cast<std::int16_t>(-row.transformation);
@@ -70,8 +68,7 @@ void widen(Random& random, const std::vector<int>& codes, int n_features, const 
     Row inner = random_row(random, codes, n_features, settings);
     change_signs(random, settings, inner);
     basis.push(inner);
-    basis.rows[static_cast<std::size_t>(i)].variables[0] =
-        static_cast<std::int16_t>(kOne + basis.size);
+    basis.rows[i].variables[0] = static_cast<std::int16_t>(kOne + basis.size);
   }
 }
 
@@ -81,7 +78,7 @@ void inherit(Random& random, const std::vector<Basis>& a, const std::vector<Basi
              BasisSet& set) {
   const int n_a = static_cast<int>(a.size());
   for (const int i : random_order(random, a.size() + b.size()))
-    set.add(i < n_a ? a[static_cast<std::size_t>(i)] : b[static_cast<std::size_t>(i - n_a)]);
+    set.add(i < n_a ? a[i] : b[i - n_a]);
 }
 
 // L_x, L_poly, L_trig in turn; longer stages later on.

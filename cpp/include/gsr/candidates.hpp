@@ -56,7 +56,7 @@ class Candidates {
   std::vector<composition::Tree> factors(const Candidate& candidate) const;
   // The atom of a logarithm.
   const composition::Tree& atom(const Candidate& candidate) const {
-    return atoms_[static_cast<std::size_t>(candidate.atom)].tree;
+    return atoms_[candidate.atom].tree;
   }
 
  private:

@@ -12,6 +12,12 @@ namespace gsr {
 using Index = Eigen::Index;
 inline constexpr Index kPad = 8;
 
+// The size of a container as an index: indices are signed throughout.
+template <typename Container>
+Index ssize(const Container& container) {
+  return static_cast<Index>(container.size());
+}
+
 inline Index padded(Index n) { return (n + kPad - 1) / kPad * kPad; }
 
 template <typename T>

@@ -19,9 +19,9 @@ class Dictionary {
  public:
   struct Entry {
     Basis basis;
-    int family = 0;   // entries that differ in their constants alone
-    int inner = 0;    // constants inside
-    int phase = -1;   // place of the phase among the weights; -1: does not oscillate
+    int family = 0;    // entries that differ in their constants alone
+    int inner = 0;     // constants inside
+    int phase = -1;    // place of the phase among the weights; -1: does not oscillate
     Index column = 0;  // an oscillation has two: the second a quarter of a cycle ahead
   };
   using Trees = std::vector<composition::Tree>;
@@ -45,17 +45,15 @@ class Dictionary {
   const std::vector<Entry>& entries() const { return entries_; }
   int n_families() const { return n_families_; }
   Index n_columns() const { return n_columns_; }
-  const double* column(Index j) const {
-    return values_.data() + static_cast<std::size_t>(j * data_.features.stride());
-  }
+  const double* column(Index j) const { return values_.data() + j * data_.features.stride(); }
 
  private:
   // An argument of functions with constants.
   struct Argument {
     composition::Tree tree;
     double low, high, range;
-    bool feature;   // not a product
-    bool positive;  // has real powers
+    bool feature;               // not a product
+    bool positive;              // has real powers
     std::vector<double> sizes;  // where most rows are, if that is far below the range
   };
   using Constants = std::vector<double>;

@@ -51,7 +51,7 @@ struct Basis {
   std::int16_t size = 0;
   std::array<double, kMaxWeights> weights{};  // of the weighted rows, in their order
 
-  void push(const Row& row) { rows[static_cast<std::size_t>(size++)] = row; }
+  void push(const Row& row) { rows[size++] = row; }
   const Row* begin() const { return rows.data(); }
   const Row* end() const { return rows.data() + size; }
   Row* begin() { return rows.data(); }

@@ -36,7 +36,7 @@ class Evaluator {
   void evaluate_row(int i, Span span, double* out);
   const double* argument(int i, Span span);
   const double* operand(int v, int user, Span span);
-  const Row& row(int i) const { return basis_.rows[static_cast<std::size_t>(i)]; }
+  const Row& row(int i) const { return basis_.rows[i]; }
   double* scratch(std::size_t slot, Index size);
 
   const Dataset& data_;

@@ -60,9 +60,9 @@ class BasisSet {
   int size() const { return size_; }
   int capacity() const { return capacity_; }
   bool full() const { return size_ == capacity_; }
-  const Basis& basis(int j) const { return bases_[static_cast<std::size_t>(j)]; }
+  const Basis& basis(int j) const { return bases_[j]; }
   std::vector<Basis> bases() const { return {bases_.begin(), bases_.begin() + size_}; }
-  int cost(int j) const { return costs_[static_cast<std::size_t>(j)]; }
+  int cost(int j) const { return costs_[j]; }
   const double* values(int j) const { return values_[j]; }
 
  private:

@@ -49,9 +49,7 @@ class Table {
   explicit Table(std::vector<Transformation> entries);
 
   int size() const { return static_cast<int>(entries_.size()); }
-  const Transformation& operator[](int code) const {
-    return entries_[static_cast<std::size_t>(code)];
-  }
+  const Transformation& operator[](int code) const { return entries_[code]; }
   int constant() const { return constant_; }  // code of T = 1, which every table holds
   int identity() const { return identity_; }  // code of the identity, or -1
   int find(const std::string& name) const;    // code, or -1

@@ -29,7 +29,7 @@ class Pool {
   Pool(Columns columns, const Columns& free);
 
   Index size() const { return columns_.n_columns(); }
-  bool usable(Index j) const { return usable_[static_cast<std::size_t>(j)] != 0; }
+  bool usable(Index j) const { return usable_[j] != 0; }
   const double* column(Index j) const { return columns_[j]; }
 
   // The target without its free part, of unit norm; its norm before is returned (0: nothing left).
@@ -52,6 +52,8 @@ class Pool {
   // one of the first `reach`.
   std::vector<std::vector<Choice>> pairs(const std::vector<Buffer>& targets, Index first,
                                          Index reach, std::size_t count, Part part = {}) const;
+  std::vector<Choice> pairs(const Buffer& target, Index first, Index reach,
+                            std::size_t count) const;
 
   // The `count` best triples among the first `reach` columns.
   std::vector<Choice> triples(const Buffer& target, Index reach, std::size_t count) const;

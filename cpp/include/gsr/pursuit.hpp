@@ -68,8 +68,8 @@ class Pursuit {
   const Table& table_;
   Widths widths_;
   const Buffer* target_ = nullptr;
-  Columns columns_;             // weighted, of unit norm
-  std::vector<double> norms_;   // before
+  Columns columns_;              // weighted, of unit norm
+  std::vector<double> norms_;    // before
   std::vector<double> overlap_;  // of the two columns of an oscillation, at the first
   Vector correlation_, left_;
   Matrix inside_;  // columns along the directions of a model

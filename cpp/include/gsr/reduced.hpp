@@ -20,11 +20,11 @@ class Reduced {
 
   Index n_rows() const { return n_rows_; }
   Index n_columns() const { return orthogonalizer_.size(); }
-  Index n_targets() const { return static_cast<Index>(target_members_.size()); }
+  Index n_targets() const { return ssize(target_members_); }
   // Which basis function column j is; -1 is the constant.
-  int member(Index j) const { return members_[static_cast<std::size_t>(j)]; }
+  int member(Index j) const { return members_[j]; }
   // Which of the pushed targets target k is.
-  int target_member(Index k) const { return target_members_[static_cast<std::size_t>(k)]; }
+  int target_member(Index k) const { return target_members_[k]; }
 
   const Columns& columns() const { return columns_; }
   const Columns& targets() const { return targets_; }

@@ -31,9 +31,9 @@ class Refiner {
   // constants and coefficients can reach. Infinity if the model is undefined or degenerate.
   double linearise(const double* target, const std::vector<Basis>& bases);
   const Buffer& rest() const { return rest_; }
-  double coefficient(std::size_t term) const { return alpha_(n_free_ + static_cast<Index>(term)); }
+  double coefficient(Index term) const { return alpha_(n_free_ + term); }
   // By how much the residual's norm grows, to second order, if a term is left out.
-  std::vector<double> losses(std::size_t n_terms);
+  std::vector<double> losses(Index n_terms);
   const Orthogonalizer& reach() const { return qr_; }
   // Its first directions, which are those of the constant and the free columns.
   Index n_free() const { return n_free_; }
@@ -41,7 +41,7 @@ class Refiner {
   // was linearised nothing remains.
   void project_free(double* column);
   // Norm of a term's weighted column, of the model linearised last.
-  double term_norm(std::size_t term) const;
+  double term_norm(Index term) const;
   // Norm of the weighted target beside the constant and the free columns.
   double spread(const double* target) { return residual(target, {}); }
 
@@ -49,7 +49,7 @@ class Refiner {
 
  private:
   struct Weight {
-    std::size_t basis, place;
+    Index basis, place;
   };
 
   static std::vector<Weight> free_weights(const std::vector<Basis>& bases);

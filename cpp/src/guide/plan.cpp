@@ -1,0 +1,58 @@
+#include "plan.hpp"
+
+#include <algorithm>
+
+namespace gsr::guide {
+
+bool Plan::pursuits_done() const {
+  return std::none_of(
+      tuning::kStages.begin() + stage_, tuning::kStages.end(),
+      [](const tuning::Stage& stage) { return stage.look == tuning::Look::pursuit; });
+}
+
+void Plan::begin_stage(std::size_t number, Index n_goals) {
+  stage_ = number;
+  tasks_.clear();
+  n_numbers_ = n_goals;
+  n_done_ = 0;
+}
+
+void Plan::end_stages() {
+  stage_ = tuning::kStages.size();
+  tasks_.clear();
+}
+
+void Plan::scan(Index number, Task task) {
+  if (is_mine(number)) scan_together(std::move(task));
+}
+
+bool Plan::is_mine(std::uint64_t number) const {
+  return number % settings_.n_shares == static_cast<std::uint64_t>(settings_.share);
+}
+
+double Plan::do_next() {
+  const double work = std::max(1.0, tasks_.front().run());
+  tasks_.pop_front();
+  ++n_done_;
+  return work;
+}
+
+void Plan::skip(std::size_t n_done) {
+  for (; n_done_ < n_done && !tasks_.empty(); ++n_done_) {
+    if (tasks_.front().builds) tasks_.front().run();
+    tasks_.pop_front();
+  }
+}
+
+void Plan::save(GuideState& state) const {
+  state.share = settings_.share;
+  state.n_shares = settings_.n_shares;
+  state.stage = stage_;
+  state.n_done = n_done_;
+}
+
+bool Plan::has_share_of(const GuideState& state) const {
+  return state.share == settings_.share && state.n_shares == settings_.n_shares;
+}
+
+}  // namespace gsr::guide

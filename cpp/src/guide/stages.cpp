@@ -1,0 +1,207 @@
+#include "stages.hpp"
+
+#include <algorithm>
+
+namespace gsr::guide {
+namespace {
+
+using namespace tuning;
+
+std::vector<int> without_those_of(const Monomial& monomial, const std::vector<int>& features) {
+  std::vector<int> out;
+  for (const int f : features)
+    if (std::none_of(monomial.begin(), monomial.end(),
+                     [f](const auto& power) { return power.first == f; }))
+      out.push_back(f);
+  return out;
+}
+
+}  // namespace
+
+Stages::Stages(const Problem& problem, std::size_t max_bytes)
+    : sample(problem),
+      proposer(problem, sample.features, goals, max_bytes),
+      plan(problem.settings),
+      scanner(sample, goals, proposer),
+      parametric(sample, goals, proposer),
+      pursuits(sample, proposer),
+      beside(sample, proposer),
+      neighbours(sample, spaces, scanner, proposer,
+                 [this](std::uint64_t number) { return plan.is_mine(number); }),
+      problem_(problem) {
+  begin(0);
+}
+
+void Stages::begin(std::size_t number) {
+  const Stage& stage = kStages[number];
+  clear_pools();
+  choose_rows(stage);
+  proposer.weigh(stage.look == Look::weighted);
+  goals.make(sample, number == 0);
+  if (stage.look == Look::weighted) goals.weigh(sample.rows, problem_);
+  plan.begin_stage(number, goals.size());
+  plan_tasks(stage.look);
+}
+
+void Stages::advance() {
+  while (plan.empty() && !plan.stages_done()) {
+    const std::size_t next = plan.stage_number() + 1;
+    if (next < kStages.size()) {
+      begin(next);
+    } else {
+      plan.end_stages();
+    }
+  }
+}
+
+void Stages::end_with_pools() {
+  begin(kStages.size() - 1);
+  plan.do_first();
+  plan.end_stages();
+}
+
+void Stages::choose_rows(const Stage& stage) {
+  sample.level = stage.level;
+  const bool pursuit = stage.look == Look::pursuit;
+  const Index n = stage.look == Look::weighted ? kWeightedRows
+                  : stage.look == Look::beside ? kBesideRows
+                  : pursuit                    ? pursuit_rows(stage.level)
+                                               : rows(stage.level, problem_.x.n_features());
+  sample.rows = guide::choose_rows(problem_, n, pursuit);
+}
+
+// They are on other rows.
+void Stages::clear_pools() {
+  parametric.clear();
+  pursuits.clear();
+  beside.clear();
+  spaces.clear();
+}
+
+void Stages::plan_tasks(Look look) {
+  const bool constants = problem_.settings.constants;
+  if (look == Look::plain) plan_plain();
+  if (look == Look::weighted) plan_weighted();
+  if (look == Look::beside) plan_beside();
+  if (look == Look::pursuit && constants) plan_pursuit();
+  if (look == Look::parametric && constants) plan_parametric();
+}
+
+template <typename Add>
+void Stages::for_goals_in_turn(Index most, Add add) {
+  for (Index k = 0; k < most; ++k)
+    for (std::vector<Goal>* list : {&goals.sums, &goals.products})
+      if (k < ssize(*list) && !(*list)[k].is_unusual()) add((*list)[k]);
+}
+
+// What is likely and cheap first: plain goals, pairs, then goals that few laws need.
+void Stages::plan_plain() {
+  if (sample.level == 0) plan_sublibraries();
+  plan.build([this] { return spaces.build(sample); });
+  plan_usual_goals();
+  plan.build([this] {
+    simple_done = true;
+    return 1.0;
+  });
+  plan_unusual_goals();
+  if (sample.level == kFrequencyLevel && problem_.settings.constants) plan_two_frequencies();
+  plan.scan_together([this] { return neighbours.scan(kRounds); });
+}
+
+void Stages::plan_forward(Goal& goal) {
+  plan.scan(goal.number, [this, &goal] { return scanner.forward(spaces.of(goal.form), goal); });
+}
+
+void Stages::plan_usual_goals() {
+  if (problem_.constraints.restricts_units())
+    for (Goal& goal : goals.sums)
+      plan.scan(goal.number, [this, &goal] { return scanner.of_same_unit(*spaces.sums, goal); });
+  for_goals_in_turn(goals.size(), [this](Goal& goal) { plan_forward(goal); });
+  if (sample.features.size() > 1)
+    for (const Form form : {Form::sum, Form::product})
+      plan.scan([this, form] { return scanner.separable(spaces.of(form), goals.of(form)); });
+  for (const Form form : {Form::sum, Form::product})
+    plan.scan_together([this, form] { return scanner.pairs(spaces.of(form), goals.of(form)); });
+  if (sample.level < kTripleLevels)
+    for (const bool monomials : {true, false})
+      plan.scan([this, monomials] { return scanner.triples(*spaces.sums, goals.sums, monomials); });
+}
+
+void Stages::plan_unusual_goals() {
+  for (const Form form : {Form::sum, Form::product})
+    for (Goal& goal : goals.of(form))
+      if (goal.is_unusual()) plan_forward(goal);
+}
+
+void Stages::plan_two_frequencies() {
+  const std::size_t n = std::min(sample.features.size(), kFrequencyFeatures);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = i + 1; j < n; ++j)
+      plan.scan([this, i, j] {
+        return parametric.scan_two_frequencies(sample.features[i], sample.features[j]);
+      });
+}
+
+void Stages::plan_weighted() {
+  plan.build([this] { return spaces.build(sample); });
+  for_goals_in_turn(sample.level == 0 ? ssize(goals.sums) : scanner.n_favoured(), [this](
+                                                                                      Goal& goal) {
+    plan.scan(goal.number, [this, &goal] { return scanner.weighted(spaces.of(goal.form), goal); });
+  });
+}
+
+void Stages::plan_parametric() {
+  plan.build([this] { return spaces.build(sample); });
+  for (const Form form : {Form::sum, Form::product})
+    plan.build([this, form] { return parametric.build(form, spaces); });
+  for_goals_in_turn(scanner.n_favoured(), [this](Goal& goal) {
+    plan.scan(goal.number, [this, &goal] { return parametric.scan(goal); });
+  });
+}
+
+void Stages::plan_pursuit() {
+  plan.build([this] { return pursuits.build(); });
+  Pursuit::Widths widths = pursuits.widths();
+  std::size_t n = 0;
+  const std::size_t most = sample.level == 0 ? kPursuedGoals : kMorePursuedGoals;
+  for (const auto& [psi, number] : pursuits.pursued(goals, most)) {
+    if (n++ == kFullyPursued) --widths.terms;
+    plan.scan(number, [this, left = psi, widths] { return pursuits.pursue(left, widths); });
+  }
+}
+
+// One term at the first level, two at the second.
+void Stages::plan_beside() {
+  plan.build([this] { return beside.build(); });
+  const int n_terms = sample.level + 1;
+  Index n_sets = ssize(kSimpleTerms);
+  for (const auto& [psi, number] : pursuits.pursued(goals, n_terms == 1 ? kLeftSidesBeside : 1)) {
+    plan.scan(number,
+              [this, left = psi, n_terms, n_sets] { return beside.scan(left, n_terms, n_sets); });
+    n_sets = kGlancesBeside;
+  }
+}
+
+void Stages::plan_sublibraries() {
+  const auto n = static_cast<std::size_t>(problem_.x.n_rows());
+  const std::size_t most =
+      std::min<std::size_t>(kColumns, n * kSublibraryColumns / kSublibraryRows);
+  for (const WholeSet& set : whole_sublibraries(problem_.table, sample.features, most))
+    plan.scan([this, set] {
+      for (const Goal& goal : goals.sums)
+        if (goal.is_plain()) proposer.propose_library(goal, set);
+      return kSublibraryWork * static_cast<double>(goals.sums.size());
+    });
+  for (const Monomial& prefactor : goals.prefactors) {
+    const std::vector<WholeSet> sets =
+        whole_sublibraries(problem_.table, without_those_of(prefactor, sample.features), most);
+    plan.scan([this, sets] {
+      for (const Goal& goal : goals.sums)
+        for (const WholeSet& set : sets)
+          if (!goal.has_partner() && !goal.prefactor.empty()) proposer.propose_library(goal, set);
+      return kPrefactorSublibraryWork * static_cast<double>(goals.sums.size());
+    });
+  }
+}
+
+}  // namespace gsr::guide

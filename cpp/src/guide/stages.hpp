@@ -1,0 +1,56 @@
+// The pieces of the guide, and the tasks that each stage makes of them.
+#pragma once
+
+#include "beside_scan.hpp"
+#include "neighbours.hpp"
+#include "parametric_scan.hpp"
+#include "plan.hpp"
+#include "pursuit_scan.hpp"
+#include "scans.hpp"
+
+namespace gsr::guide {
+
+class Stages {
+ public:
+  Stages(const Problem& problem, std::size_t max_bytes);
+
+  // Chooses rows, makes goals and plans the tasks; after the last stage there are none.
+  void begin(std::size_t number);
+  // Ends with the pools of the last stage, for neighbours of laws that come up after it.
+  void end_with_pools();
+  void advance();
+
+  Sample sample;
+  Goals goals;
+  Proposer proposer;
+  Plan plan;
+  Spaces spaces;
+  Scanner scanner;
+  ParametricScan parametric;
+  PursuitScan pursuits;
+  BesideScan beside;
+  Neighbours neighbours;
+  bool simple_done = false;  // simple candidates have all been looked at
+
+ private:
+  void choose_rows(const tuning::Stage& stage);
+  void clear_pools();
+  void plan_tasks(tuning::Look look);
+  void plan_plain();
+  void plan_usual_goals();
+  void plan_unusual_goals();
+  void plan_forward(Goal& goal);
+  void plan_sublibraries();
+  void plan_weighted();
+  void plan_parametric();
+  void plan_two_frequencies();
+  void plan_pursuit();
+  void plan_beside();
+  // Goals by turns, as long as `most` allows: a sum, a product.
+  template <typename Add>
+  void for_goals_in_turn(Index most, Add add);
+
+  const Problem& problem_;
+};
+
+}  // namespace gsr::guide
