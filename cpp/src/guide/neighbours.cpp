@@ -63,7 +63,7 @@ double Neighbours::scan_some() {
 }
 
 double Neighbours::scan(int rounds) {
-  double work = 1.0;
+  double work = kNothingToScan;
   if (spaces_.candidates == nullptr) return work;
   if (extended.size() > kMostExtended) extended.clear();
   for (int round = 0; round < rounds; ++round) {
@@ -116,18 +116,18 @@ double Neighbours::extend_term(const Law& law, Index term, const Trees& base, bo
   Buffer factor(psi.size(), 1.0);
   if (!base.empty()) {
     std::vector<Basis> product;
-    if (!add_term(problem, base, product)) return 1.0;
+    if (!add_term(problem, base, product)) return kNothingToScan;
     factor = values_of(product[0], sample_.rows.x, problem.table);
   }
   Free others = constant_and(terms_of(law, problem.table, replace ? term : ssize(law.phi)),
                              sample_.rows.x, problem.table);
   const Index n_free = others.columns.n_columns();
-  if (factor.empty() || psi.empty() || n_free == 0) return 1.0;
+  if (factor.empty() || psi.empty() || n_free == 0) return kNothingToScan;
   Space space(problem, *spaces_.candidates,
               cheapest(spaces_.candidates->terms(), base.empty() ? kExchanged : kMultipliers),
               std::move(others), factor);
   Buffer target;
-  if (space.size() == 0 || space.pool.prepare(psi.data(), target) == 0.0) return 1.0;
+  if (space.size() == 0 || space.pool.prepare(psi.data(), target) == 0.0) return kNothingToScan;
   const std::size_t count = replace ? kReplacing : kAdded;
   for (const ols::Choice& choice : space.pool.singles(target, count))
     propose(law, space, base, choice);
@@ -140,14 +140,14 @@ double Neighbours::extend_term(const Law& law, Index term, const Trees& base, bo
 double Neighbours::extend_by_pairs(const Law& law) {
   const Problem& problem = sample_.problem;
   const std::vector<Basis> terms = terms_of(law, problem.table, ssize(law.phi));
-  if (sample_.level == 0 || terms.empty() || terms.size() > kPairedTerms) return 1.0;
+  if (sample_.level == 0 || terms.empty() || terms.size() > kPairedTerms) return kNothingToScan;
   const Buffer psi = values_of(law.psi[0], sample_.rows.y, problem.target_table);
   Free others = constant_and(terms, sample_.rows.x, problem.table);
-  if (psi.empty() || others.columns.n_columns() == 0) return 1.0;
+  if (psi.empty() || others.columns.n_columns() == 0) return kNothingToScan;
   Space space(problem, *spaces_.candidates, cheapest(spaces_.candidates->terms(), kExchanged),
               std::move(others));
   Buffer target;
-  if (space.size() == 0 || space.pool.prepare(psi.data(), target) == 0.0) return 1.0;
+  if (space.size() == 0 || space.pool.prepare(psi.data(), target) == 0.0) return kNothingToScan;
   const Index first = scanner_.n_paired(space.pool);
   for (const ols::Choice& pair : space.pool.pairs(target, first, space.size(), kPairsBesideLaw))
     propose(law, space, {}, pair);

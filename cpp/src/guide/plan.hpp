@@ -19,7 +19,6 @@ class Plan {
   explicit Plan(const Settings& settings) : settings_(settings) {}
 
   // ---- stages
-  const tuning::Stage& stage() const { return tuning::kStages[stage_]; }
   std::size_t stage_number() const { return stage_; }
   bool stages_done() const { return stage_ == tuning::kStages.size(); }
   bool pursuits_done() const;

@@ -56,9 +56,8 @@ bool has_unit(const std::vector<Tree>& factors, const Dimension& wanted, const P
 
 }  // namespace
 
-// Islands that share the work differ a little in what they favour: none should be missed by all.
 Index Scanner::n_favoured() const {
-  return sample_.problem.settings.n_shares > 1 ? 2 * kFavoured : kFavoured;
+  return sample_.problem.settings.n_shares > 1 ? kFavouredByIslands : kFavoured;
 }
 
 Index Scanner::n_paired(const ols::Pool& pool) const {
@@ -110,7 +109,7 @@ void Scanner::pairs_beside_partner(const Space& space, const Goal& goal) {
 }
 
 // Unusual products are looked at on the first level only; unusual sums have scans of their own.
-double Scanner::pairs(Space& space, std::vector<Goal>& goals) {
+double Scanner::pairs(Space& space, const std::vector<Goal>& goals) {
   const bool first_level = sample_.level == 0;
   std::vector<Buffer> targets;
   std::vector<const Goal*> owners;

@@ -16,7 +16,7 @@ class Scanner {
   // Greedy sets of columns, kept in a beam.
   double forward(Space& space, Goal& goal);
   // The best pairs of a cheap column with any other, for all goals at once; islands share them.
-  double pairs(Space& space, std::vector<Goal>& goals);
+  double pairs(Space& space, const std::vector<Goal>& goals);
   // All triples of the cheapest terms, or of the cheapest monomials.
   double triples(const Space& space, const std::vector<Goal>& goals, bool monomials);
   // Sums of functions of one feature each: functions of several distract from them.

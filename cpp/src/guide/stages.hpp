@@ -14,10 +14,11 @@ class Stages {
  public:
   Stages(const Problem& problem, std::size_t max_bytes);
 
-  // Chooses rows, makes goals and plans the tasks; after the last stage there are none.
+  // Chooses rows, makes goals and plans the tasks.
   void begin(std::size_t number);
   // Ends with the pools of the last stage, for neighbours of laws that come up after it.
   void end_with_pools();
+  // On to the next stage that has tasks, if the tasks of this one are done.
   void advance();
 
   Sample sample;

@@ -121,6 +121,8 @@ inline constexpr double kSublibraryWork = 2.0, kPrefactorSublibraryWork = 4.0;
 inline constexpr Index kFirstGoals = 3, kFirstProducts = 1;
 // Goals whose sets are followed far; the others get a glance. More find rarer left sides, later.
 inline constexpr Index kFavoured = 8;
+// Islands that share the work differ a little in what they favour: none should be missed by all.
+inline constexpr Index kFavouredByIslands = 2 * kFavoured;
 inline constexpr Index kPartnered = 6;                            // psi that may come two at once
 inline constexpr Index kPartners = 2;                             // second ones for each: y and 1/y
 inline constexpr int kShiftedLevels = 2, kPartnerPairLevels = 2;  // levels that look at such goals
