@@ -67,8 +67,8 @@ void Dictionary::add_functions_of(const Argument& u) {
 void Dictionary::choose_multipliers(const Argument& u) {
   multipliers_.clear();
   const int own = composition::only_feature(u.tree);
-  const bool power = more_multiplied_ && own != 0 && u.tree.operands[0].feature > 0;
-  if (!u.feature && !power) return;
+  const bool is_power = more_multiplied_ && own != 0 && u.tree.operands[0].feature > 0;
+  if (!u.feature && !is_power) return;
   const auto add = [&](const Monomial& monomial) {
     multipliers_.push_back(monomial_tree(table_, monomial));
   };

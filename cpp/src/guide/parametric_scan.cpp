@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "gsr/interrupt.hpp"
-#include "gsr/refine.hpp"
+#include "refined.hpp"
 
 namespace gsr::guide {
 namespace {
