@@ -175,11 +175,22 @@ bool Candidates::add_atom(const Tree& tree, int cost, bool base) {
   return true;
 }
 
+std::vector<int> Candidates::of_both_signs(const std::vector<int>& features) const {
+  std::vector<int> out;
+  for (const int f : features) {
+    const double* x = data_.features[f - 1];
+    const auto [low, high] = std::minmax_element(x, x + data_.n_rows());
+    if (*low < 0.0 && *high > 0.0) out.push_back(f);
+  }
+  return out;
+}
+
 // Half of the atoms are others raised to a power.
 void Candidates::make_atoms(const std::vector<int>& features, const Reach& reach) {
   max_atoms_ = reach.atoms;
   atom_values_.resize(data_.n_rows(), max_atoms_);
-  for (const Recipe& recipe : atom_recipes(table_, settings_, features, reach)) {
+  const std::vector<int> signed_ones = of_both_signs(features);
+  for (const Recipe& recipe : atom_recipes(table_, settings_, features, signed_ones, reach)) {
     stop_if_asked();
     const auto before = ssize(atoms_);
     if (add_atom(recipe.tree, recipe.cost, true) && !is_new(atom_values_[before]))

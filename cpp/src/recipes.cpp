@@ -36,8 +36,8 @@ bool shares_feature(const Monomial& a, const Monomial& b) {
 class Cook {
  public:
   Cook(const Table& table, const Settings& settings, const std::vector<int>& features,
-       const Reach& reach)
-      : table_(table), settings_(settings), features_(features) {
+       const std::vector<int>& of_both_signs, const Reach& reach)
+      : table_(table), settings_(settings), features_(features), of_both_signs_(of_both_signs) {
     powers_.push_back({});
     const int highest = features.size() <= 2 ? 5 : 3;
     for (Monomial& m : list_monomials(features, std::min(reach.degree, highest), kMostPowers * 8)) {
@@ -49,8 +49,7 @@ class Cook {
       laurent_.push_back({m, cost_of(m)});
     std::stable_sort(laurent_.begin(), laurent_.end(),
                      [](const Power& a, const Power& b) { return a.degree < b.degree; });
-    for (const char* name : {"sin", "cos", "exp", "exp_neg", "ln", "tanh", "tan", "sqrt", "cbrt",
-                             "abs", "arctan"})
+    for (const char* name : {"sin", "cos", "exp", "exp_neg", "ln", "tanh", "tan", "sqrt"})
       if (const int code = table.find(name); code >= 0) unary_.push_back(code);
     for (int code = 0; code < table.size(); ++code)
       if (table[code].custom) unary_.push_back(code);
@@ -64,6 +63,8 @@ class Cook {
     family([&] { unary_of_binomials(); });
     family([&] { one_and_unary(); });
     family([&] { exponential_pairs(); });
+    family([&] { cube_roots_and_arctangents(); });
+    if (!of_both_signs_.empty()) family([&] { of_absolute_values(); });
     if (deep) {
       family([&] { trinomials(); });
       family([&] { one_and_products(); });
@@ -198,6 +199,30 @@ class Cook {
           });
   }
 
+  // They are less common than the others, and come after them.
+  void cube_roots_and_arctangents() {
+    for (const char* name : {"cbrt", "arctan"})
+      if (const int code = table_.find(name); code >= 0)
+        for (const Power& p : laurent_)
+          if (p.degree <= 2)
+            add(p.degree + 2, [this, &p, code] { return apply(table_, code, monomial(p.monomial)); });
+  }
+
+  // |x|, its cube root, exp(-|x|) and ln(1 + |x|).
+  void of_absolute_values() {
+    const int code = table_.find("abs");
+    if (code < 0) return;
+    for (const int f : of_both_signs_) {
+      const Tree size = apply(table_, code, monomial({{f, 1}}));
+      add(2, [size] { return size; });
+      for (const char* name : {"cbrt", "sqrt", "exp_neg", "ln"})
+        if (const int outer = table_.find(name); outer >= 0)
+          add(4, [this, size, outer, shifted = table_[outer].name == "ln"] {
+            return apply(table_, outer, shifted ? one_plus(size, false) : size);
+          });
+    }
+  }
+
   // exp(m) + exp(-m) and exp(m) - exp(-m).
   void exponential_pairs() {
     const int code = table_.find("exp");
@@ -316,6 +341,7 @@ class Cook {
   const Table& table_;
   const Settings& settings_;
   const std::vector<int>& features_;
+  const std::vector<int>& of_both_signs_;
   std::vector<Power> powers_, laurent_;
   std::vector<int> unary_, shifted_;
   std::vector<Sketch> sketches_;
@@ -325,8 +351,9 @@ class Cook {
 }  // namespace
 
 std::vector<Recipe> atom_recipes(const Table& table, const Settings& settings,
-                                 const std::vector<int>& features, const Reach& reach) {
-  return Cook(table, settings, features, reach).cook(reach.atoms / 2, reach.deep);
+                                 const std::vector<int>& features,
+                                 const std::vector<int>& of_both_signs, const Reach& reach) {
+  return Cook(table, settings, features, of_both_signs, reach).cook(reach.atoms / 2, reach.deep);
 }
 
 }  // namespace gsr

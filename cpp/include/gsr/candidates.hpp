@@ -69,6 +69,7 @@ class Candidates {
 
   void make_monomials(const std::vector<int>& features, const Reach& reach);
   void make_atoms(const std::vector<int>& features, const Reach& reach);
+  std::vector<int> of_both_signs(const std::vector<int>& features) const;
   void make_terms(std::size_t limit);
   void make_logarithms();
   bool admits(const std::vector<composition::Tree>& factors) const;

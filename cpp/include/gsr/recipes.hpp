@@ -12,8 +12,10 @@ struct Recipe {
   int cost;
 };
 
-// Half of the atoms that the reach allows, cheapest first; powers of them are the rest.
+// Half of the atoms that the reach allows, cheapest first; powers of them are the rest. Features
+// whose values have both signs come with their absolute values.
 std::vector<Recipe> atom_recipes(const Table& table, const Settings& settings,
-                                 const std::vector<int>& features, const Reach& reach);
+                                 const std::vector<int>& features,
+                                 const std::vector<int>& of_both_signs, const Reach& reach);
 
 }  // namespace gsr

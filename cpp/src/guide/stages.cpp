@@ -170,14 +170,16 @@ void Stages::plan_pursuit() {
   }
 }
 
-// One term at the first level, two at the second.
+// At the first level one term for y; at the second two for y, and one for other left sides.
 void Stages::plan_beside() {
   plan.build([this] { return beside.build(); });
-  const int n_terms = sample.level + 1;
+  const bool first = sample.level == 0;
+  int n_terms = first ? 1 : 2;
   Index n_sets = ssize(kSimpleTerms);
-  for (const auto& [psi, number] : pursuits.pursued(goals, n_terms == 1 ? kLeftSidesBeside : 1)) {
+  for (const auto& [psi, number] : pursuits.pursued(goals, first ? 1 : kLeftSidesBeside)) {
     plan.scan(number,
               [this, left = psi, n_terms, n_sets] { return beside.scan(left, n_terms, n_sets); });
+    n_terms = 1;
     n_sets = kGlancesBeside;
   }
 }
