@@ -58,7 +58,7 @@ TEST_CASE("scans of a pool find the columns that make up the target") {
   Buffer target;
   pool.prepare(combination(columns, {{7, 1.0}, {21, -0.4}}).data(), target);
 
-  const std::vector<ols::Choice> pairs = pool.pairs({target}, 30, 30, 1)[0];
+  const std::vector<ols::Choice> pairs = pool.pairs(target, 30, 30, 1);
   REQUIRE(pairs.size() == 1);
   CHECK(pairs[0].columns == std::vector<Index>{7, 21});
   CHECK(pairs[0].rest < 1e-12);
@@ -85,6 +85,6 @@ TEST_CASE("parts of a scan for pairs cover the whole") {
   ols::Pool pool(columns, ones(40));
   Buffer target;
   pool.prepare(combination(columns, {{3, 1.0}, {66, 2.0}}).data(), target);
-  const auto best = [&](int part) { return pool.pairs({target}, 70, 70, 1, {part, 2})[0][0].rest; };
+  const auto best = [&](int part) { return pool.pairs(std::vector<Buffer>{target}, 70, 70, 1, {part, 2})[0][0].rest; };
   CHECK(std::min(best(0), best(1)) < 1e-12);
 }
