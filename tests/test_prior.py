@@ -179,7 +179,8 @@ def test_required_terms_are_in_every_law():
 
 def test_a_required_term_may_turn_out_to_be_useless():
     model = search(required_terms=["sin(x2)"])
-    assert all("sin(x2)" in text for text in texts(model))
+    for entry in model.front_:  # a coefficient of 0 drops it from the exact law
+        assert "sin(x2)" in str(entry.equation) or entry.level == "rounding"
 
 
 @pytest.mark.parametrize("most", [1, 2])

@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from gsr.exceptions import GSRError
 from gsr.selection import criteria, residuals
 from gsr.selection.fitted import FittedLaw, Training
 from gsr.selection.tails import heavy_tailed_bits
+from gsr.selection.target_scale import rmse
 from test_refit import LIBRARY, ONE, law, training
 
 X1, SQUARE, CUBE, INVERSE = [[1, 0, 1]], [[3, 0, 1]], [[4, 0, 1]], [[2, 0, 1]]
@@ -52,6 +54,18 @@ def sample(function, n=20, low=-1.0, high=1.0, noise=0.01, seed=0):
 
 
 # ---- the choice ------------------------------------------------------------------------------
+
+
+def test_outliers_do_not_hide_a_law_behind_the_constant():
+    """By the squares both leave as much, and the bits of outliers are not normal ones."""
+    x = np.linspace(1.0, 10.0, 40)
+    y = 2 * x + 1 + 0.02 * np.random.default_rng(0).standard_normal(40)
+    y[[10, 30]] += [300.0, -300.0]
+    data = training(x[:, None], y)
+    entries = front([[ONE], [X1, ONE]], data)
+    straight = FittedLaw.of(entries[1].law, alpha=np.array([2.0, 1.0]))
+    entries[1] = replace(entries[1], law=straight, rmse=rmse(straight, data))
+    assert criteria.ranking(entries, 40)[0] == 1
 
 
 def subsets_front(data, library, size, slack=1.1):

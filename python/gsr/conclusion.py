@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from threadpoolctl import threadpool_limits
 
 from gsr import selection
+from gsr.deadline import is_late
 from gsr.problem import Problem
 from gsr.rows import Rows
 from gsr.selection import FrontEntry, PolePolicy
@@ -73,8 +74,9 @@ def conclude(
             problem = _with_noise_judged(problem, laws, parts(NOISE))
             laws = without_repeats([*laws, *problem.freed(laws, parts(FREED))])
         entries = problem.entries(laws, held, parts(FITTED))
-        chosen = _choose(entries, criterion, poles, parts(CHOSEN))
-        if problem.noise.follows_law and not chosen.exact:
+        again = problem.noise.follows_law or problem.everything is not None
+        chosen = _choose(entries, criterion, poles, parts(CHOSEN if again else PRESENTED))
+        if problem.noise.follows_law and not chosen.exact and not is_late(parts(CHOSEN)):
             problem = problem.around(chosen.law)
             entries = problem.entries([entry.law for entry in entries], held, parts(REFITTED))
             chosen = _choose(entries, criterion, poles, parts(PRESENTED))
@@ -133,9 +135,9 @@ def _on_all_rows(
     wanted = [chosen, *selection.pareto(entries, chosen)[0], *_next_best(entries, RUNNERS_UP)]
     finished: list[FrontEntry] = []
     for entry in dict.fromkeys(wanted):
-        if finished and until is not None and time.perf_counter() > until:
+        if finished and is_late(until):
             break
-        fitted = selection.finish(entry, problem.blueprint.equation, everything)
+        fitted = selection.finish(entry, problem.blueprint.equation, everything, until)
         finished.append(fitted if problem.admits(fitted.law) else entry)
     return finished
 

@@ -7,9 +7,18 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from typing import TypeVar
 
 T = TypeVar("T")
+
+#: Seconds after the end in which more than one item may still be looked at.
+GRACE = 0.1
+
+
+def is_late(until: float | None) -> bool:
+    """Tell whether the time is up, on the clock of `time.perf_counter`."""
+    return until is not None and time.perf_counter() > until
 
 
 def in_time(items: Iterable[T], until: float | None, least: int = 1) -> Iterator[T]:
@@ -22,10 +31,18 @@ def in_time(items: Iterable[T], until: float | None, least: int = 1) -> Iterator
     until : float, optional
         When to end, on the clock of `time.perf_counter`.
     least : int
-        So many are yielded in any case.
+        So many are yielded though it is late, but within `GRACE` seconds; the first of them in any
+        case.
     """
-    for k, item in enumerate(items):
-        if k >= least and until is not None and time.perf_counter() > until:
+    end = None if until is None else until + GRACE
+    remaining = iter(items)
+    for k in count():
+        # Before the next item is made, which may take long.
+        if (k >= least and is_late(until)) or (0 < k < least and is_late(end)):
+            return
+        try:
+            item = next(remaining)
+        except StopIteration:
             return
         yield item
 

@@ -462,7 +462,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         assert chosen.data is not None
         self.n_rows_ = len(chosen.data.y)
         self.front_, self._others = found.front, found.others
-        self._present(chosen, self.criterion)
+        self._present(chosen, self.criterion, until)
 
     # ---- checks ------------------------------------------------------------------------------
 

@@ -285,7 +285,9 @@ class Presentation:
 
     # ---- helpers -----------------------------------------------------------------------------
 
-    def _present(self, chosen: FrontEntry, criterion: Criterion) -> None:
+    def _present(
+        self, chosen: FrontEntry, criterion: Criterion, until: float | None = None
+    ) -> None:
         """Make a law the chosen one; one from beside the front joins it."""
         entries, self._numbered = [*self.front_, *self._others], self._laws
         if chosen not in self.front_:
@@ -293,7 +295,7 @@ class Presentation:
             self._others = [entry for entry in entries if entry not in self.front_]
         self.best_index_ = self.front_.index(chosen)
         with threadpool_limits(1):
-            self.support_ = kinds.support(chosen, entries)
+            self.support_ = kinds.support(chosen, entries, until)
         self.equation_ = chosen.label(self.level_)
         self.criterion_, self.criterion_value_ = reasons.name_of(criterion), None
         if criterion != reasons.BY_INDEX:

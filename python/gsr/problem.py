@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,7 @@ from gsr.selection.freed import with_freed_constants
 from gsr.selection.loss import LOSSES, Loss, neighbour_residuals
 from gsr.selection.noise import ERRORS, Noise, given, of_kind
 from gsr.selection.noise_choice import Explained, noise_of_weights
+from gsr.selection.residuals import MOST_ROWS
 from gsr.selection.target_scale import TargetScale
 from gsr.transformation import Array
 
@@ -42,6 +44,11 @@ OF_PRIOR = ("units", "required_terms", "start", "max_terms", "max_complexity", "
 DIFFERENT_WEIGHTS = 0.5
 #: Mean change of the weights from which outliers are others.
 OTHER_OUTLIERS = 0.05
+#: Seconds that the tests of residuals take for a number of the table; the part of `max_time` that
+#: they may take; rows that they look at however little time there is.
+SECONDS_PER_NUMBER = 2e-6
+LONGEST_VERDICT = 0.25
+LEAST_VERDICT_ROWS = 1000
 #: Parameters that may change while a search goes on (warm_start).
 OF_THE_RUN = ("max_time", "max_evals", "max_generations", "verbose", "callback", "warm_start")
 
@@ -90,6 +97,24 @@ class Problem:
     def loss(self) -> Loss:
         """What fits minimise."""
         return Loss(self.parameters["loss"], self.parameters["quantile"])
+
+    @property
+    def verdict_rows(self) -> int:
+        """How many rows there is time for to look for structure in the residuals of a law."""
+        n_rows, n_features = (self.everything or self.data).X.shape
+        most = self._longest_verdict / (SECONDS_PER_NUMBER * n_features)
+        return int(min(n_rows, MOST_ROWS, max(most, LEAST_VERDICT_ROWS)))
+
+    @property
+    def verdict_seconds(self) -> float:
+        """About the time that this takes."""
+        numbers = self.verdict_rows * len(self.blueprint.names)
+        return min(SECONDS_PER_NUMBER * numbers, self._longest_verdict)
+
+    @property
+    def _longest_verdict(self) -> float:
+        max_time: float | None = self.parameters["max_time"]
+        return math.inf if max_time is None else LONGEST_VERDICT * max_time
 
     def differs(self, data: Training) -> bool:
         """Tell whether rows are weighted so differently that the search should start anew."""
@@ -195,7 +220,7 @@ class Problem:
         found = self._acceptable(found)
         if held is not None:
             found = [replace(entry, held_out=_error(entry.equation, held)) for entry in found]
-        return found
+        return [replace(entry, verdict_rows=self.verdict_rows) for entry in found]
 
     def _acceptable(self, entries: list[FrontEntry]) -> list[FrontEntry]:
         """Return the entries that still have that shape with their refined constants."""

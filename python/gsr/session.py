@@ -16,7 +16,6 @@ from gsr.exceptions import InterruptedWarning
 from gsr.problem import Problem, make_evolution
 from gsr.selection.fitted import LawLike, structure, without_repeats
 from gsr.selection.noise_choice import MOST_LAWS, Explained, choose_noise, explain, promising
-from gsr.selection.residuals import MOST_ROWS
 
 #: Work, in individuals, until the first checkpoint, and by which factor the next one is later; on
 #: more rows laws take longer to compare.
@@ -37,8 +36,6 @@ LEAST_RESERVE, MOST_RESERVE = 0.03, 0.25
 RESERVED_CHECKPOINTS = 8.0
 #: Seconds by which the final fits may overrun `max_time`.
 OVERRUN = 0.2
-#: Seconds that the tests of residuals take for a number of the table.
-SECONDS_PER_NUMBER = 2e-6
 
 
 class Session:
@@ -123,22 +120,16 @@ class Session:
         """When search and final fits must end, on the clock of `time.perf_counter`."""
         if self.max_time is None:
             return None
-        return self.started + self.max_time + OVERRUN - self._verdict_seconds
-
-    @property
-    def _verdict_seconds(self) -> float:
-        """About the time that it takes to look for structure in the residuals of all rows."""
-        X = (self.problem.everything or self.problem.data).X
-        seconds = SECONDS_PER_NUMBER * min(len(X), MOST_ROWS) * X.shape[1]
-        return float(min(seconds, MOST_RESERVE * (self.max_time or 0.0)))
+        return self.started + self.max_time + OVERRUN - self.problem.verdict_seconds
 
     def _time_left(self) -> float | None:
         if self.max_time is None:
             return None
         wanted = RESERVED_CHECKPOINTS * self.checkpoint_seconds
         reserve = min(max(wanted, LEAST_RESERVE * self.max_time), MOST_RESERVE * self.max_time)
+        reserve += self.problem.verdict_seconds
         used = time.perf_counter() - self.started
-        return max(self.max_time - reserve - self._verdict_seconds - used, 0.0)
+        return max(self.max_time - reserve - used, 0.0)
 
     @contextmanager
     def _stopped_in_time(self) -> Iterator[None]:

@@ -46,7 +46,7 @@ from gsr.selection.plainer import plainer
 from gsr.selection.poles import Poles, poles
 from gsr.selection.refine import refine, with_loss
 from gsr.selection.refit import confirm, refit
-from gsr.selection.residuals import Level, leave_one_out, residual_level
+from gsr.selection.residuals import MOST_ROWS, Level, leave_one_out, residual_level
 from gsr.selection.rounding import Rounded, rounded, simplest
 from gsr.selection.simplify import duplicates, some_rows
 from gsr.selection.target_scale import rmse
@@ -116,6 +116,8 @@ class FrontEntry:
     outdone : bool
         Whether another law describes the rows so much better that what this one leaves cannot be
         noise alone, whatever the tests of a few residuals say.
+    verdict_rows : int
+        Rows whose residuals are tested for structure, at most.
     """
 
     complexity: int
@@ -129,6 +131,7 @@ class FrontEntry:
     held_out: float | None = None
     accepts: Callable[[Equation], bool] | None = field(default=None, repr=False)
     outdone: bool = False
+    verdict_rows: int = MOST_ROWS
 
     @cached_property
     def equation(self) -> Equation:
@@ -148,7 +151,7 @@ class FrontEntry:
         if self.outdone:
             return "above"
         with threadpool_limits(1):
-            return residual_level(self.law, self.data)
+            return residual_level(self.law, self.data, self.verdict_rows)
 
     @cached_property
     def structure(self) -> float:
@@ -455,17 +458,28 @@ def with_squared_error(entry: FrontEntry) -> FrontEntry:
 
 
 def finish(
-    entry: FrontEntry, equation: Callable[[Any], Equation], everything: Training
+    entry: FrontEntry,
+    equation: Callable[[Any], Equation],
+    everything: Training,
+    until: float | None = None,
 ) -> FrontEntry:
-    """Return an entry whose constants are fitted on all rows; an exact one is so already."""
+    """Return an entry whose constants are fitted on all rows; an exact one is so already.
+
+    The fit is as good as it is when the time is up (`until`, on the clock of `time.perf_counter`).
+    """
     if entry.exact:
         return entry
     start = refit(entry.law, everything) if everything.loss.is_squared else entry.law
-    law = refine(start, everything)
+    law = refine(start, everything, until=until)
     # A law that has no solution on some row keeps the constants of the rows that it has seen.
     fitted = law if math.isfinite(law.rmse) else FittedLaw.of(entry.law, rmse=law.rmse)
     finished = _entry(fitted, equation, everything)
-    return replace(finished, held_out=entry.held_out, accepts=entry.accepts)
+    return replace(
+        finished,
+        held_out=entry.held_out,
+        accepts=entry.accepts,
+        verdict_rows=entry.verdict_rows,
+    )
 
 
 def _confirmed(law: LawLike, everything: Training) -> FittedLaw:

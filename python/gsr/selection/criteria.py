@@ -101,26 +101,29 @@ def _lengths(entries: Sequence[FrontEntry], n_rows: int, until: float | None = N
         return [entry.length for entry in entries]
     rough = [_rough_length(entry, n_rows) for entry in entries]
     order = sorted(range(len(entries)), key=lambda i: rough[i])
-    constant = [i for i in order[CLOSELY:] if not entries[i].uses_features]
-    # At least so many bits each: those of constants, and of outliers, are not counted yet.
-    bounds = {
-        i: _normal_bits(entries[i], entries[i].rmse, 0, n_rows) + entries[i].structure
-        for i in order[:CLOSELY] + constant
-    }
-    digits = {i: rough_digits(n_rows) * entries[i].n_constants for i in bounds}
-    # For laws that there is no time for: more than constants take as a rule.
-    lengths = {i: bounds[i] + 2.0 * digits[i] for i in bounds}
+    constant = [i for i in order if not entries[i].uses_features]
+    lengths: dict[int, float] = {}
     least = math.inf
-    heavy = constant + [i for i in order[:CLOSELY] if not entries[i].uses_features]
-    likely = sorted(bounds, key=lambda i: bounds[i] + digits[i])
-    for i in in_time(heavy + [i for i in likely if i not in heavy], until, LEAST_CLOSELY):
-        if bounds[i] > least + BITS_OF_POLE + EQUAL_BITS and i not in heavy:
-            continue
-        lengths[i] = entries[i].length
-        least = min(least, lengths[i])
+    # Of laws that there is no time for, the likeliest one is worth more than the constant.
+    closely = dict.fromkeys([*order[:1], *constant, *order[:CLOSELY]])
+    for i in in_time(closely, until, LEAST_CLOSELY):
+        bound = _least_length(entries[i], n_rows, least + BITS_OF_POLE + EQUAL_BITS)
+        if bound is None or i in constant:
+            lengths[i] = entries[i].length
+            least = min(least, lengths[i])
+        else:  # more than constants take as a rule
+            lengths[i] = bound + 2.0 * rough_digits(n_rows) * entries[i].n_constants
     # A rough count may be far below the real one, so the two are not compared.
     last = max(lengths.values())
     return [lengths.get(i, last + rough[i] - rough[order[0]]) for i in range(len(entries))]
+
+
+def _least_length(entry: FrontEntry, n_rows: int, most: float) -> float | None:
+    """Return the bits of a law without those of its constants, if they are more than `most`."""
+    if _normal_bits(entry, entry.rmse, 0, n_rows) + entry.structure <= most:
+        return None
+    bits = data_bits(entry, entry.law, 0, n_rows) + entry.structure
+    return bits if bits > most else None
 
 
 def _rough_length(entry: FrontEntry, n_rows: int) -> float:

@@ -69,11 +69,11 @@ def with_freed_constants(
     places = Places(data, shifts, nested)
     best = _best(laws, data)
     if not data.loss.is_squared:  # errors of the search are those of squares
-        best = [attempted(law, data) for law in best]
+        best = [attempted(law, data) for law in in_time(best, until, 0)]
     for _ in range(ROUNDS):
-        expanded = in_time(best, until, 0)
-        improved = (better for law in expanded for better in _improvements(law, places))
-        fresh = [law for law in improved if admits(law)]
+        variants = ((law, variant) for law in best for variant in _variants(law, places))
+        improved = (_improved(*pair, data) for pair in in_time(variants, until, 0))
+        fresh = [law for law in improved if law is not None and admits(law)]
         found += fresh
         best = _best(fresh, data)
     return found
@@ -91,14 +91,12 @@ class Places(NamedTuple):
     nested: bool
 
 
-def _improvements(law: LawLike, places: Places) -> Iterator[FittedLaw]:
-    data = places.data
-    n_rows = len(data.y)
-    for variant in _variants(law, places):
-        fitted = attempted(variant, data)
-        fine = 0.0 < fitted.rmse < math.inf and law.rmse > 0.0
-        if fine and n_rows * math.log2(law.rmse / fitted.rmse) > LEAST_GAIN:
-            yield fitted
+def _improved(law: LawLike, variant: FittedLaw, data: Training) -> FittedLaw | None:
+    """Return a variant of a law with its constants fitted, if it is better by enough."""
+    fitted = attempted(variant, data)
+    if not 0.0 < fitted.rmse < math.inf or not law.rmse > 0.0:
+        return None
+    return fitted if len(data.y) * math.log2(law.rmse / fitted.rmse) > LEAST_GAIN else None
 
 
 def _variants(law: LawLike, places: Places) -> Iterator[FittedLaw]:

@@ -8,11 +8,12 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gsr.deadline import in_time
+from gsr.deadline import in_time, is_late
 from gsr.equation import Equation
 from gsr.exceptions import PredictionWarning
 from gsr.library import Library
@@ -160,9 +161,27 @@ def _written(total: Sum) -> str:
 # ---- alternatives ------------------------------------------------------------------------------
 
 
-def shortest_first(entries: Iterable[FrontEntry]) -> list[FrontEntry]:
-    """Return laws by their description length, exact ones first."""
-    return sorted(entries, key=lambda e: (not e.exact, e.bits if e.exact else _length(e)))
+def shortest_first(entries: Iterable[FrontEntry], until: float | None = None) -> list[FrontEntry]:
+    """Return laws by their description length, exact ones first.
+
+    When the time is up (`until`, on the clock of `time.perf_counter`), those whose length is not
+    known yet come last.
+    """
+
+    def key(entry: FrontEntry) -> tuple[bool, float]:
+        known = not is_late(until) or is_known(entry)
+        return not entry.exact, _bits(entry) if known else math.inf
+
+    return sorted(entries, key=key)
+
+
+def is_known(entry: FrontEntry) -> bool:
+    """Tell whether the bits of a law have been counted."""
+    return entry.exact or "length" in vars(entry)
+
+
+def _bits(entry: FrontEntry) -> float:
+    return entry.bits if entry.exact else _length(entry)
 
 
 def bits_above(entry: FrontEntry, best: FrontEntry) -> float:
@@ -210,7 +229,7 @@ def of_different_kinds(entries: Iterable[FrontEntry], count: int) -> list[FrontE
     return found
 
 
-def support(chosen: FrontEntry, entries: Iterable[FrontEntry]) -> float:
+def support(chosen: FrontEntry, entries: Iterable[FrontEntry], until: float | None = None) -> float:
     """Return the probability of a law among the kinds of laws that were found.
 
     It follows from their description lengths: two laws that differ by b bits have odds of 2^b.
@@ -222,6 +241,8 @@ def support(chosen: FrontEntry, entries: Iterable[FrontEntry]) -> float:
     entries : iterable of FrontEntry
         Those that it is compared with. Laws that run wild, or have a term that lives on one or two
         rows, do not count.
+    until : float, optional
+        When to end, on the clock of `time.perf_counter`; fewer laws are looked at then.
 
     Returns
     -------
@@ -230,9 +251,10 @@ def support(chosen: FrontEntry, entries: Iterable[FrontEntry]) -> float:
     """
     if chosen.exact:
         return 1.0
-    rivals = (e for e in shortest_first(entries) if e is not chosen and _rivals(e, chosen))
-    kinds = of_different_kinds([chosen, *rivals], MOST_KINDS)[1:]
-    kinds = [each for each in kinds if not _is_nested(each, chosen)]
+    others = [e for e in shortest_first(entries, until) if e is not chosen and is_known(e)]
+    rivals = (e for e in in_time(others, until, MOST_KINDS) if _rivals(e, chosen))
+    kinds = of_different_kinds(chain([chosen], rivals), MOST_KINDS)[1:]
+    kinds = [each for each in kinds if is_late(until) or not _is_nested(each, chosen)]
     # A law that another beats by a thousand bits has no odds that a number could hold.
     odds = [math.pow(2.0, min(-bits_above(each, chosen), MOST_ODDS)) for each in kinds]
     return 1.0 / (1.0 + sum(odds))
@@ -326,13 +348,14 @@ def beside_front(
     list of FrontEntry
         Shortest first.
     """
-    sound = [entry for entry in entries if _has_equation(entry)]
-    near = (e for e in sorted(sound, key=_rough_length)[:MOST_CANDIDATES] if e is not chosen)
-    ranked = shortest_first([e for e in in_time(near, until, MOST_KINDS) if _length(e) < math.inf])
-    kept = [*of_different_kinds([chosen, *ranked], MOST_KINDS), *_by_other_criteria(sound)]
+    near = (e for e in sorted(entries, key=_rough_length)[:MOST_CANDIDATES] if e is not chosen)
+    near = (e for e in in_time(near, until, MOST_KINDS) if _has_equation(e))
+    ranked = shortest_first([e for e in near if _length(e) < math.inf])
+    differing = of_different_kinds(chain([chosen], in_time(ranked, until, MOST_KINDS)), MOST_KINDS)
+    kept = [*differing, *_by_other_criteria(entries)]
     known = {_outcome(entry): entry for entry in front}
     others = [entry for entry in kept if known.setdefault(_outcome(entry), entry) is entry]
-    return shortest_first(entry for entry in dict.fromkeys(others) if entry not in front)
+    return shortest_first((e for e in dict.fromkeys(others) if e not in front), until)
 
 
 def _outcome(entry: FrontEntry) -> tuple[int, int, str]:
@@ -357,10 +380,10 @@ def _by_other_criteria(entries: Sequence[FrontEntry]) -> list[FrontEntry]:
     for size in (_nodes, _constants):
         least = math.inf
         for entry in sorted(entries, key=lambda each: (size(each), each.rmse)):
-            if entry.rmse < least:
+            if entry.rmse < least and _has_equation(entry):
                 found.append(entry)
                 least = entry.rmse
-    held = [entry for entry in entries if entry.held_out is not None]
+    held = [entry for entry in entries if entry.held_out is not None and _has_equation(entry)]
     return [*found, *sorted(held, key=lambda each: each.held_out or 0.0)[:1]]
 
 

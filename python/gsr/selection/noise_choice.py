@@ -137,7 +137,7 @@ def explain(
 
 def _best(laws: Sequence[LawLike], rows: Training, until: float | None = None) -> Explained | None:
     if not rows.loss.is_squared:
-        judged = [with_loss(law, rows) for law in laws]
+        judged = [with_loss(law, rows) for law in in_time(laws, until, LEAST_LAWS)]
         laws = sorted(judged, key=lambda law: rough_length(law, rows))[:MOST_WITH_LOSS]
     fitted = [attempted(law, rows) for law in in_time(laws, until, LEAST_LAWS)]
     lengths = [_bits(law, rows) for law in fitted]

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from gsr.deadline import is_late
 from gsr.selection.fitted import (
     FAILURES,
     FittedLaw,
@@ -117,7 +118,9 @@ def squared_error(law: LawLike, data: Training, solved: int) -> float:
     return total if count >= solved else math.inf
 
 
-def refine(law: LawLike, data: Training, free: Mask | None = None) -> FittedLaw:
+def refine(
+    law: LawLike, data: Training, free: Mask | None = None, until: float | None = None
+) -> FittedLaw:
     """Minimise a law's error on the scale of y.
 
     Parameters
@@ -128,6 +131,8 @@ def refine(law: LawLike, data: Training, free: Mask | None = None) -> FittedLaw:
         The rows.
     free : array of bool, optional
         Which of its `constants` may move; all unless given.
+    until : float, optional
+        When to end, on the clock of `time.perf_counter`; for long tables, where a step takes long.
 
     Returns
     -------
@@ -142,7 +147,7 @@ def refine(law: LawLike, data: Training, free: Mask | None = None) -> FittedLaw:
     if not np.isfinite(values).all():
         return FittedLaw.of(best, rmse=math.inf)
     if not data.loss.is_squared:
-        return _with_least_loss(best, data, free)
+        return _with_least_loss(best, data, free, until)
     if data.fitter is not None:
         found = data.fitter.refine(law.psi, law.phi, law.alpha, STEPS, free.tolist())
         if found is not None and math.isfinite(found[1]):
@@ -151,7 +156,7 @@ def refine(law: LawLike, data: Training, free: Mask | None = None) -> FittedLaw:
     error = squared_error(best, data, around.n_rows)
     damping = 0.0 if _is_linear(best, data) else DAMPING
     for _ in range(STEPS if free.any() and around.n_rows > 0 else 0):
-        if around.gain(free) < GAIN or damping > MOST_DAMPING:
+        if around.gain(free) < GAIN or damping > MOST_DAMPING or is_late(until):
             break
         step = around.step(damping, free)
         moved = with_constants(best, values + np.where(np.isfinite(step), step, 0.0))
@@ -180,7 +185,7 @@ def with_loss(law: LawLike, data: Training) -> FittedLaw:
     return FittedLaw.of(law, rmse=data.loss.error(residuals(law, data)))
 
 
-def _with_least_loss(law: FittedLaw, data: Training, free: Mask) -> FittedLaw:
+def _with_least_loss(law: FittedLaw, data: Training, free: Mask, until: float | None) -> FittedLaw:
     """Minimise another loss than squares."""
     left = residuals(law, data)
     if not np.isfinite(left).all():
@@ -188,7 +193,7 @@ def _with_least_loss(law: FittedLaw, data: Training, free: Mask) -> FittedLaw:
         left = residuals(law, data)
 
     def refit(start: FittedLaw, weights: Array) -> tuple[FittedLaw, Array]:
-        moved = refine(start, data.reweighted(weights), free)
+        moved = refine(start, data.reweighted(weights), free, until)
         return moved, residuals(moved, data)
 
     best, error = minimised(data.loss, law, left, refit)

@@ -32,7 +32,7 @@ FALSE_ALARM = 0.004
 LEAST_ROWS = 8
 #: A law that has all but this part of a constant has one.
 NEGLIGIBLE = 1e-9
-#: Rows that the tests look at.
+#: Rows that the tests look at, unless time is short.
 MOST_ROWS = 50_000
 #: Probability below which the size of the noise is taken to vary.
 VARYING_SIZE = 0.003
@@ -40,8 +40,11 @@ VARYING_SIZE = 0.003
 ROUNDING = 1e-12
 
 
-def residual_level(law: LawLike, data: Training) -> Level:
-    """Tell whether the residual of a law is noise; see `gsr.selection.FrontEntry.level`."""
+def residual_level(law: LawLike, data: Training, most_rows: int = MOST_ROWS) -> Level:
+    """Tell whether the residual of a law is noise; see `gsr.selection.FrontEntry.level`.
+
+    The tests look at `most_rows` rows at most.
+    """
     if law.exact:
         return "rounding"
     scale = target_scale.TargetScale(law, data)
@@ -53,7 +56,7 @@ def residual_level(law: LawLike, data: Training) -> Level:
     if len(prediction) - n_constants < LEAST_ROWS:
         return "unknown"
     residuals = data.loss.clipped(residuals)
-    chance = structure_probability(residuals, prediction, data.X, n_constants, jacobian)
+    chance = structure_probability(residuals, prediction, data.X, n_constants, jacobian, most_rows)
     return "noise" if chance > FALSE_ALARM else "above"
 
 
@@ -70,6 +73,7 @@ def structure_probability(
     X: Array,
     n_constants: int,
     jacobian: Array | None = None,
+    most_rows: int = MOST_ROWS,
 ) -> float:
     """Return the probability that noise alone looks as structured as the residuals do.
 
@@ -83,6 +87,8 @@ def structure_probability(
         Constants of the law.
     jacobian : array of shape (N, c), optional
         Derivatives of the prediction by the constants, weighted as the residuals are.
+    most_rows : int
+        Rows that the tests look at.
 
     Returns
     -------
@@ -90,7 +96,7 @@ def structure_probability(
         Corrected for the number of tests; 1 where too few rows are left to tell. A size of the
         residuals that varies with the prediction or with a feature is no structure.
     """
-    rows = _sample(len(residuals))
+    rows = _sample(len(residuals), most_rows)
     r, f, table = residuals[rows], prediction[rows], X[rows]
     if len(r) - n_constants < LEAST_ROWS or not np.isfinite(r).all() or np.ptp(r) == 0.0:
         return 1.0
@@ -116,10 +122,10 @@ def _chances(scores: Scores, f: Array, X: Array) -> list[float]:
     return chances
 
 
-def _sample(n: int) -> Indices:
-    if n <= MOST_ROWS:
+def _sample(n: int, most: int) -> Indices:
+    if n <= most:
         return np.arange(n)
-    return np.random.default_rng(0).choice(n, MOST_ROWS, replace=False)
+    return np.random.default_rng(0).choice(n, most, replace=False)
 
 
 def _orders(prediction: Array, X: Array) -> list[Indices]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ from gsr.selection.fitted import STEP, LawLike, Training, Weigh, weight_slopes
 from gsr.transformation import Array
 
 NEWTON_STEPS = 30
+#: After so many steps a row that does not come nearer by half each time is as near as rounding lets
+#: it, or has no solution.
+FIRST_STEPS = 8
 SOLVED = 1e-10
 #: A row whose slope of g is below this part of the median must not rule the others: derivatives
 #: there may be so many times their medians.
@@ -49,12 +53,19 @@ class TargetScale:
             values: Array = self.data.targets(self.law, y) @ self.beta
         return values
 
+    @cached_property
+    def _least_step(self) -> float:
+        """The least step of differences by y: far below all |y| but for a few near zero."""
+        y = self.data.y
+        size = np.abs(y[np.isfinite(y) & (y != 0.0)])
+        return STEP * float(np.quantile(size, NEAR_ZERO)) if len(size) else STEP
+
     def slope(self, y: Array) -> Array:
         """Return g'(y)."""
         with np.errstate(all="ignore"):
             if self.entry is not None and self.entry.has_derivative:
                 return np.asarray(self.entry.derivative(np.ascontiguousarray(y)))
-            step = STEP * np.maximum(np.abs(y), STEP * _small(y))
+            step = STEP * np.maximum(np.abs(y), self._least_step)
             middle, up, down = self.g(y), self.g(y + step), self.g(y - step)
             # At the edge of the domain one side has to do.
             up_fine, down_fine = np.isfinite(up), np.isfinite(down)
@@ -101,9 +112,11 @@ class TargetScale:
         # Steps much longer than the data's spread leave the branch.
         longest = 4.0 * (np.ptp(y) or max(float(np.abs(y).max()), 1.0))
         with np.errstate(all="ignore"):
-            for _ in range(NEWTON_STEPS):
-                step = np.clip(self._step(found, f), -longest, longest)
+            for k in range(NEWTON_STEPS):
+                last, step = np.abs(step), np.clip(self._step(found, f), -longest, longest)
                 moving = np.isfinite(step) & (np.abs(step) > SOLVED * np.abs(found))
+                if k >= FIRST_STEPS:
+                    moving &= np.abs(step) <= 0.5 * last
                 if not moving.any():
                     break
                 found = np.where(moving, found - step, found)
@@ -140,12 +153,6 @@ def bounded(rows: Array, slope: Array) -> Array:
     size = np.max(np.abs(found[flat]) / np.where(typical > 0.0, typical, np.inf), axis=1, initial=0)
     found[flat] *= (LARGEST / np.maximum(size, LARGEST))[:, None]
     return found
-
-
-def _small(y: Array) -> float:
-    """Return a small |y|, zero and a few that are near it aside."""
-    size = np.abs(y[np.isfinite(y) & (y != 0.0)])
-    return float(np.quantile(size, NEAR_ZERO)) if len(size) else 1.0
 
 
 def _single(law: LawLike, data: Training) -> Any:
