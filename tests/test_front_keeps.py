@@ -74,7 +74,7 @@ def test_all_constants_on_the_front_have_converged():
     model = fitted(X, y, 4000)
     for entry in model.front_:
         again = refine(entry.law, entry.data)
-        assert again.rmse >= entry.rmse * (1 - 1e-4), str(entry.equation)
+        assert again.rmse >= entry.rmse * (1 - 1e-3), str(entry.equation)
 
 
 def test_a_law_that_is_nearly_exact_becomes_exact():

@@ -199,6 +199,19 @@ def test_a_wave_of_no_frequency_is_a_straight_line():
     assert data.features(found, x[1:2, None])[0, 0] == pytest.approx(1.0 / x[1])
 
 
+@pytest.mark.parametrize("name", ["exp", "exp_neg", "cos"])
+def test_a_factor_of_one_goes(name):
+    library = resolve(["identity", name])
+    x = np.linspace(0.5, 3.0, 40)
+    data = Training(library, library, x[:, None], 2.0 * x)
+    identity = library.code("identity")
+    product = [[identity, 0, 1], [library.code(name), 3, 1, 1e-14]]
+    found = plainer(fitted_law(product, 2.0, library, data), data)
+    assert found.phi[0] == [[identity, 0, 1]]
+    alone = [[library.code(name), 3, 1, 1e-14]]
+    assert plainer(fitted_law(alone, 2.0, library, data), data).phi[0] == alone
+
+
 def test_a_part_that_is_nothing_goes_though_the_rest_crosses_zero():
     library = resolve(["identity", "sin"])
     x = np.linspace(0.0, 3.0, 40)

@@ -337,10 +337,13 @@ bool write_power(Tree& tree, const Table& table) {
   return true;
 }
 
-// exp(c u) with a constant of no effect; u is of the size of 1/`kNoRate` at most.
-bool is_one(const Tree& tree, const Table& table) {
-  return tree.transformation == table.find("exp") && tree.argument == ArgumentType::weighted &&
-         tree.operands.size() == 1 && std::abs(tree.operands[0].weight) < kNoRate;
+// exp(c u), sin(c u + p) or cos(c u) with a c of no effect.
+bool is_constant_factor(const Tree& tree, const Table& table) {
+  const auto known = [&](const char* name) { return tree.transformation == table.find(name); };
+  return tree.argument == ArgumentType::weighted && (known("exp") || known("sin") || known("cos")) &&
+         std::all_of(tree.operands.begin(), tree.operands.end(), [](const Operand& operand) {
+           return operand.feature == kOne || std::abs(operand.weight) < kNoRate;
+         });
 }
 
 bool simplify(Tree& tree, const Table& table) {
@@ -357,7 +360,7 @@ std::vector<Basis> simplified(const std::vector<Basis>& terms, const Table& tabl
   for (Basis& basis : out) {
     std::vector<Tree> factors = composition::factors(basis);
     const auto idle = std::remove_if(factors.begin(), factors.end(), [&](const Tree& factor) {
-      return is_one(factor, table);
+      return is_constant_factor(factor, table);
     });
     bool changed = idle != factors.end() && idle != factors.begin();
     if (changed) factors.erase(idle, factors.end());

@@ -411,7 +411,7 @@ def _converged(
     if law.exact:
         plain = plainer(FittedLaw.of(law), data)
         if plain.complexity < law.complexity and admits(plain):
-            plain = confirm(plain, data)
+            plain = confirm(refine(plain, data), data)
             law = plain if plain.exact else law
         return _confirmed(law, everything) if everything is not None else law
     refined = refine(law, data)

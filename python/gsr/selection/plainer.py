@@ -32,6 +32,8 @@ IDLE = 1e-12
 #: Functions that are their argument where it is this small in every row.
 LINEAR_AT_ZERO = ("sin", "tan", "tanh", "arctan")
 SMALL = 1e-5
+#: Functions that are 1 where their argument is 0: as factors they are nothing.
+ONE_AT_ZERO = ("exp", "exp_neg", "cos")
 #: Operands of a row at most.
 WIDTH = 8
 EXPONENTIALS = {"exp": 1.0, "exp_neg": -1.0}
@@ -95,13 +97,21 @@ def _plainer_term(matrix: AnyMatrix, data: Training) -> AnyMatrix:
     if is_constant(matrix, data.library):
         return matrix
     product = factors(matrix, data.library)
-    changed = [_plainer_row(row, data) for row in product]
+    kept = [row for row in product if not _is_one(row, data)] or product[:1]
+    changed = [_plainer_row(row, data) for row in kept]
     if changed == product:
         return matrix
     try:
         return matrix_of(changed, WIDTH)
     except GSRError:  # a row has no room for it
         return matrix
+
+
+def _is_one(row: Row, data: Training) -> bool:
+    """Tell whether a row is 1 in every row of the data, as exp(c u) with a c of nothing."""
+    if data.library.names[row.code] not in ONE_AT_ZERO:
+        return False
+    return bool((np.abs(argument_values(row.argument, data.X, data.library)) < IDLE).all())
 
 
 def _plainer_row(row: Row, data: Training) -> Row:
