@@ -153,7 +153,9 @@ def test_laws_in_the_form_of_the_paper_are_proved(name: str, text: str) -> None:
     assert verdict(name, text).verdict == "proved"
 
 
-@pytest.mark.parametrize("problem", ALL_PROBLEMS, ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "problem", [p for p in ALL_PROBLEMS if p.provable], ids=lambda each: each.name
+)
 def test_every_truth_is_proved_against_itself(problem: Any) -> None:
     result = recovery.check(Law(f"y = {problem.expression}"), problem)
     assert result.recovered, result

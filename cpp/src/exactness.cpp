@@ -75,6 +75,14 @@ Matrix rows_of(const Matrix& terms, const std::vector<Index>& rows) {
   return out;
 }
 
+// They are fitted to the ends of an interval, too, so that these always follow.
+bool has_inner_constants(const Law& law) {
+  return std::any_of(law.phi.begin(), law.phi.end(), [](const Basis& phi) {
+    return std::any_of(phi.weights.begin(), phi.weights.begin() + phi.n_weights(),
+                       [](double weight) { return weight != 1.0; });
+  });
+}
+
 }  // namespace
 
 bool RowWise::hold(const Vector& factors) const {
@@ -159,7 +167,8 @@ bool exact_in_every_row(Law& law, const Dataset& x, const Table& table, const Ta
   if (rows.terms.cols() < kManyTerms) return true;
   const std::set<Index> used = variables(law);
   return rows.least_term() >= kStandsOut &&
-         (used.size() != 1 || rows.ends_follow(x.features[*used.begin()]));
+         (used.size() != 1 ||
+          (!has_inner_constants(law) && rows.ends_follow(x.features[*used.begin()])));
 }
 
 }  // namespace gsr

@@ -137,7 +137,11 @@ def _interpolates(law: LawLike, data: Training, rows: RowWise) -> bool:
     if rows.least_term() < STANDS_OUT:
         return True
     used = variables(law, data)
-    return len(used) == 1 and not rows.ends_follow(data.X[:, used[0] - 1])
+    if len(used) > 1:
+        return False
+    # A constant inside is fitted to the ends, too, so that they follow.
+    has_inner = len(constants(law)) > len(law.phi) + len(law.psi) - 1
+    return has_inner or not rows.ends_follow(data.X[:, used[0] - 1])
 
 
 def variables(law: LawLike, data: Training) -> list[int]:
