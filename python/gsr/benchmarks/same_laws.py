@@ -109,10 +109,10 @@ def cases() -> Iterator[tuple[str, Callable[[], Record]]]:
         yield f"fit {name}", partial(fitted, X, y, weights, **options)
     for name in ("eight columns", "weights", "one column"):
         posed = blueprint(*known[name][:3])
-        yield f"resumed {name}", partial(resumed, posed, RESUMED_AT)
+        yield f"resumed {name}", partial(searched, posed, RESUMED_AT, resumes=True)
         yield f"two islands {name}", partial(migrating, posed, EPOCHS)
     posed = blueprint(*known["one column"][:3], **FEW_CANDIDATES)
-    yield "resumed after all stages", partial(resumed, posed, RESUMED_LATE)
+    yield "resumed after all stages", partial(searched, posed, RESUMED_LATE, resumes=True)
     yield "fit islands", partial(fitted, *known["weights"][:3], islands=2)
 
 
@@ -138,25 +138,16 @@ def searched_problem(X: Array, y: Array) -> Record:
     return record(island)
 
 
-def searched(of: Blueprint, work: Sequence[float]) -> Record:
-    """Record one search after each amount of work."""
+def searched(of: Blueprint, work: Sequence[float], *, resumes: bool = False) -> Record:
+    """Record one search after each amount of work; with `resumes` a new island continues it."""
     island = of.island()
     records = {}
     for amount in work:
         island.run(inf, amount)
         records[f"{amount:g}"] = record(island)
-    return records
-
-
-def resumed(of: Blueprint, work: Sequence[float]) -> Record:
-    """Record a search that goes on from its saved state, each time in a new island."""
-    island = of.island()
-    records = {}
-    for amount in work:
-        island.run(inf, amount)
-        records[f"{amount:g}"] = record(island)
-        saved, island = island.save(), of.island()
-        island.load(saved)
+        if resumes:
+            saved, island = island.save(), of.island()
+            island.load(saved)
     return records
 
 
@@ -218,7 +209,7 @@ def written(law: Any) -> Record:
 
 
 def differences(a: Any, b: Any, where: str = "") -> Iterator[str]:
-    """Return where two records differ; long lists of laws are told by their first difference."""
+    """Yield where two records differ; of a list of laws, only the first difference."""
     if isinstance(a, dict) and isinstance(b, dict):
         for key in {**a, **b}:
             yield from differences(a.get(key), b.get(key), f"{where}/{key}")

@@ -80,7 +80,7 @@ def _synthetic(name: str, names: tuple[str, ...], formula: str) -> Problem:
         library=(),
         target_library=(),
         note=f"{formula}; x = {', '.join(names)}",
-        test_sampling=Beyond(sampling, len(names)),
+        test_sampling=Beyond(sampling, SYNTH_ROWS),
         provable=False,
     )
 
@@ -93,27 +93,7 @@ def _synthetic_sampling(name: str, names: tuple[str, ...], formula: str) -> Samp
     # The oscillators have a position, whose derivative is the velocity.
     sides = ("v", formula) if family == "PO" else (formula,)
     states = ("x", "v") if family == "PO" else (names[1],)
-    return _Ordered(sides, states, start, end, SYNTH_ROWS, "t", names)
-
-
-@dataclass(frozen=True)
-class _Ordered(Trajectory):
-    """A trajectory with time whose columns are taken in the order of `columns`."""
-
-    columns: tuple[str, ...] = ()
-
-    def points(self, dimension: int, rng: np.random.Generator) -> Array:
-        """Return the rows."""
-        return self._chosen(self.rows)
-
-    def bounds(self, dimension: int) -> tuple[Array, Array]:
-        """Return the lower and the upper end of every variable."""
-        rows = self._chosen(self.rows)
-        return rows.min(axis=0), rows.max(axis=0)
-
-    def _chosen(self, rows: Array) -> Array:
-        order = [(self.time, *self.states).index(name) for name in self.columns]
-        return rows[:, order]
+    return Trajectory(sides, states, start, end, SYNTH_ROWS, names)
 
 
 # ---- the others --------------------------------------------------------------------------------
@@ -166,7 +146,7 @@ def _system(row: dict[str, str]) -> list[Problem]:
     sides = tuple(side.strip() for side in row["right_hand_sides"].split(";"))
     states = tuple(f"x_{k}" for k in range(len(sides)))
     starts = [tuple(float(v) for v in each.split()) for each in row["starts"].split(";")]
-    train, test = (Trajectory(sides, states, each, ODE_END, ODE_ROWS) for each in starts)
+    train, test = (Trajectory(sides, states, each, ODE_END, ODE_ROWS, states) for each in starts)
     return [
         Problem(
             suite="odebench",

@@ -15,6 +15,7 @@ from gsr.benchmarks.suites.sampling import Array, Sampling
 RELATIVE, ABSOLUTE = 1e-10, 1e-12
 #: States larger than this end a trajectory: the solution has no bound.
 LARGEST = 1e6
+TIME = "t"
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Trajectory(Sampling):
     Parameters
     ----------
     right_hand_sides : tuple of str
-        Derivatives of the states as SymPy text.
+        Derivatives of the states as SymPy text; the time is called t.
     states : tuple of str
         Their names.
     start : tuple of float
@@ -33,8 +34,8 @@ class Trajectory(Sampling):
         The last time; earlier if a state grows without bound.
     count : int
         Number of rows.
-    time : str
-        Name of the time if it is the first column; empty if it is none.
+    columns : tuple of str
+        Which of the time and the states are the variables, in this order.
     """
 
     right_hand_sides: tuple[str, ...]
@@ -42,7 +43,7 @@ class Trajectory(Sampling):
     start: tuple[float, ...]
     end: float
     count: int
-    time: str = ""
+    columns: tuple[str, ...]
 
     def points(self, dimension: int, rng: np.random.Generator) -> Array:
         """Return the rows, which are the same for every generator."""
@@ -54,29 +55,26 @@ class Trajectory(Sampling):
 
     @cached_property
     def rows(self) -> Array:
-        """The states, with the time before them if it has a name."""
+        """The columns at all times."""
+        solved = self._solution(self.end)
+        if len(solved.t) < self.count:  # half of the time until it ended
+            solved = self._solution(0.5 * float(solved.t[-1]))
+        found = dict(zip((TIME, *self.states), (solved.t, *solved.y), strict=True))
+        return np.stack([found[name] for name in self.columns], axis=1)
+
+    def _solution(self, end: float) -> Any:
         from scipy.integrate import solve_ivp
 
-        derivatives = _derivatives(self.right_hand_sides, (self.time or "t", *self.states))
+        derivatives = _derivatives(self.right_hand_sides, (TIME, *self.states))
 
         def unbounded(_: float, state: Array) -> float:
             return float(LARGEST - np.abs(state).max())
 
         unbounded.terminal = True  # type: ignore[attr-defined]
-
-        def solution(end: float) -> Any:
-            times = np.linspace(0, end, self.count)
-            with np.errstate(all="ignore"):
-                return solve_ivp(
-                    derivatives, (0, end), self.start, "LSODA", times,
-                    events=unbounded, rtol=RELATIVE, atol=ABSOLUTE,
-                )  # fmt: skip
-
-        solved = solution(self.end)
-        if len(solved.t) < self.count:  # half of the time until it ended
-            solved = solution(0.5 * float(solved.t[-1]))
-        columns = [solved.t, *solved.y] if self.time else [*solved.y]
-        return np.stack(columns, axis=1)
+        times = np.linspace(0, end, self.count)
+        limits: dict[str, Any] = {"events": unbounded, "rtol": RELATIVE, "atol": ABSOLUTE}
+        with np.errstate(all="ignore"):
+            return solve_ivp(derivatives, (0, end), self.start, "LSODA", times, **limits)
 
     def __str__(self) -> str:
         return f"trajectory to t = {self.end:g}, {self.count:,}"
@@ -84,26 +82,21 @@ class Trajectory(Sampling):
 
 @dataclass(frozen=True)
 class Beyond(Sampling):
-    """Rows drawn at random from the box of other rows, extended upwards.
+    """`count` rows drawn at random from the box of other rows, extended upwards.
 
     Parameters
     ----------
     inside : Sampling
         The other rows.
-    dimension : int
-        Number of variables.
+    count : int
+        Number of rows.
     by : float
         How far the box is extended, as a part of its size.
     """
 
     inside: Sampling
-    dimension: int
+    count: int
     by: float = 0.5
-
-    @property
-    def count(self) -> int:  # type: ignore[override]
-        """Number of rows."""
-        return self.inside.count
 
     def points(self, dimension: int, rng: np.random.Generator) -> Array:
         """Draw the rows."""
