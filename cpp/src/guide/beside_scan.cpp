@@ -77,19 +77,9 @@ void BesideScan::propose_pruned(const Basis& psi, const Buffer& target, std::vec
   terms.insert(terms.end(), simple_.begin(),
                simple_.begin() + std::min(n_simple, ssize(simple_)));
   terms = pruned(target, std::move(terms));
-  if (!terms.empty() && !may_interpolate(terms))
+  if (!terms.empty() && ssize(terms) <= kMostTermsPruned)
     propose_refined(psi, {terms, simplified(terms, sample_.problem.table)}, sample_.rows,
                     proposer_, sample_.problem);
-}
-
-// Many terms fit anything; on a line, few constants do.
-bool BesideScan::may_interpolate(const std::vector<Basis>& terms) const {
-  if (sample_.features.size() > 1) return ssize(terms) > kMostTermsPruned;
-  Index n_constants = ssize(terms);
-  for (const Basis& term : terms)
-    n_constants += std::count_if(term.weights.begin(), term.weights.begin() + term.n_weights(),
-                                 [](double weight) { return weight != 1.0; });
-  return n_constants > kMostConstantsOnALine;
 }
 
 // Those that do not depend on the ones before them.

@@ -29,7 +29,6 @@ class BesideScan {
   bool scan_beside(Index n_simple, const Basis& psi, int n_terms, double& work);
   void propose_pruned(const Basis& psi, const Buffer& target, std::vector<Basis> terms,
                       Index n_simple);
-  bool may_interpolate(const std::vector<Basis>& terms) const;
   std::vector<Basis> independent(const std::vector<Basis>& terms) const;
   std::vector<Basis> pruned(const Buffer& target, std::vector<Basis> terms) const;
 

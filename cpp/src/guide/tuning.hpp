@@ -317,7 +317,6 @@ inline constexpr std::size_t kPrunedModels = 3;  // of a scan
 inline constexpr double kSameError = 10.0;
 inline constexpr double kDependentTerm = 1e-9;  // share of a term that the others do not hold
 inline constexpr Index kMostTermsPruned = 9;    // more only interpolate
-inline constexpr Index kMostConstantsOnALine = 4;  // likewise, of a law of one feature
 inline constexpr int kPruningSteps = 12;
 
 // ---- dictionary of the pursuit, constants relative to the range of the argument --------------
