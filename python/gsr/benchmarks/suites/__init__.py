@@ -1,4 +1,4 @@
-"""Benchmark suites: the five of the paper with its figures, Feynman and Strogatz."""
+"""Benchmark suites: the five of the paper with its figures, and others."""
 
 from gsr.benchmarks.suites.catalogue import ALL_PROBLEMS, ALL_SUITES, get, select
 from gsr.benchmarks.suites.problem import Problem

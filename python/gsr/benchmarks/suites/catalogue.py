@@ -10,9 +10,10 @@ from gsr.benchmarks.suites.listed import LSR_SYNTH, LSR_TRANSFORM, ODEBENCH, SRS
 from gsr.benchmarks.suites.problem import Problem
 from gsr.benchmarks.suites.problems import PROBLEMS, SUITES
 from gsr.benchmarks.suites.strogatz import STROGATZ
+from gsr.benchmarks.suites.two_terms import TWO_TERMS
 
 LISTED = LSR_SYNTH + LSR_TRANSFORM + SRSD + ODEBENCH
-ALL_PROBLEMS: tuple[Problem, ...] = PROBLEMS + FEYNMAN + STROGATZ + LISTED
+ALL_PROBLEMS: tuple[Problem, ...] = PROBLEMS + FEYNMAN + STROGATZ + LISTED + TWO_TERMS
 ALL_SUITES = tuple(dict.fromkeys(each.suite for each in ALL_PROBLEMS))
 GROUPS = {"all": ALL_SUITES, "paper": SUITES, **{suite: (suite,) for suite in ALL_SUITES}}
 
