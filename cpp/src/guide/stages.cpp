@@ -26,6 +26,7 @@ Stages::Stages(const Problem& problem, std::size_t max_bytes)
       parametric(sample, goals, proposer),
       pursuits(sample, proposer),
       beside(sample, proposer),
+      groups(sample, proposer),
       neighbours(sample, spaces, scanner, proposer,
                  [this](std::uint64_t number) { return plan.is_mine(number); }),
       problem_(problem) {
@@ -65,6 +66,7 @@ void Stages::choose_rows(const Stage& stage) {
   const bool pursuit = stage.look == Look::pursuit;
   const Index n = stage.look == Look::weighted ? kWeightedRows
                   : stage.look == Look::beside ? kBesideRows
+                  : stage.look == Look::groups ? kGroupRows
                   : pursuit                    ? pursuit_rows(stage.level)
                                                : rows(stage.level, problem_.x.n_features());
   sample.rows = guide::choose_rows(problem_, n, pursuit);
@@ -75,6 +77,7 @@ void Stages::clear_pools() {
   parametric.clear();
   pursuits.clear();
   beside.clear();
+  groups.clear();
   spaces.clear();
 }
 
@@ -83,6 +86,7 @@ void Stages::plan_tasks(Look look) {
   if (look == Look::plain) plan_plain();
   if (look == Look::weighted) plan_weighted();
   if (look == Look::beside) plan_beside();
+  if (look == Look::groups) plan_groups();
   if (look == Look::pursuit && constants) plan_pursuit();
   if (look == Look::parametric && constants) plan_parametric();
 }
@@ -125,6 +129,8 @@ void Stages::plan_usual_goals() {
   if (sample.level < kTripleLevels)
     for (const bool monomials : {true, false})
       plan.scan([this, monomials] { return scanner.triples(*spaces.sums, goals.sums, monomials); });
+  if (sample.level > 0)
+    plan.scan([this] { return scanner.beside_two_cheap(*spaces.sums, goals.sums); });
 }
 
 void Stages::plan_unusual_goals() {
@@ -182,6 +188,14 @@ void Stages::plan_beside() {
     n_terms = 1;
     n_sets = kGlancesBeside;
   }
+}
+
+void Stages::plan_groups() {
+  if (sample.features.size() < 3) return;
+  Index n = 0;
+  for (const Goal& goal : goals.sums)
+    if (!goal.has_partner() && n++ < kGroupGoals)
+      plan.scan(goal.number, [this, &goal] { return groups.scan(goal); });
 }
 
 void Stages::plan_sublibraries() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "beside_scan.hpp"
+#include "group_scan.hpp"
 #include "neighbours.hpp"
 #include "parametric_scan.hpp"
 #include "plan.hpp"
@@ -30,6 +31,7 @@ class Stages {
   ParametricScan parametric;
   PursuitScan pursuits;
   BesideScan beside;
+  GroupScan groups;
   Neighbours neighbours;
   bool simple_done = false;  // simple candidates have all been looked at
 
@@ -47,6 +49,7 @@ class Stages {
   void plan_two_frequencies();
   void plan_pursuit();
   void plan_beside();
+  void plan_groups();
   // Goals by turns, as long as `most` allows: a sum, a product.
   template <typename Add>
   void for_goals_in_turn(Index most, Add add);
