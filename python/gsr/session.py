@@ -206,7 +206,7 @@ class Session:
     def _restart(self, problem: Problem, laws: Sequence[LawLike]) -> None:
         """Go on with rows weighted for their noise, from the laws found so far."""
         done = (self.evolution.generation + 1, self.evolution.evaluations)
-        problem = problem.after(*done)
+        problem = problem.after(*done, self._first.stage)
         evolution = make_evolution(problem, laws=laws)
         # Nothing is changed before all is made: Ctrl-C may come at any time.
         self.problem, self.evolution = problem, evolution

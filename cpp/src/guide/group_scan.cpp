@@ -1,8 +1,11 @@
 #include "group_scan.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "gsr/interrupt.hpp"
+#include "gsr/least_squares.hpp"
 
 namespace gsr::guide {
 namespace {
@@ -55,8 +58,27 @@ Free GroupScan::beside(const std::vector<Group>& groups, const Partial& partial,
   return {as_columns(columns, x.n_rows()), {}};
 }
 
+double GroupScan::left_by_polynomials(const Goal& goal, const std::vector<Group>& groups) const {
+  const Index n = sample_.n_rows();
+  const Partial nothing{{}, std::vector<char>(groups.size(), 0)};
+  const Columns free = beside(groups, nothing, groups.size()).columns;
+  const double too_much = std::numeric_limits<double>::infinity();
+  if (kGroupRowsPerColumn * free.n_columns() > n) return too_much;
+  Orthogonalizer qr;
+  qr.reset(n, free.n_columns());
+  Buffer rest = goal.values;
+  Vector inside(free.n_columns());
+  const auto squares = [&] { return Eigen::Map<const Vector>(rest.data(), n).squaredNorm(); };
+  qr.push(free[0]);
+  qr.project(rest.data(), inside.data());
+  const double spread = squares();
+  for (Index j = 1; j < free.n_columns(); ++j) qr.push(free[j]);
+  qr.project(rest.data(), inside.data());
+  return squares() < kLeftByPolynomials * spread ? squares() : too_much;
+}
+
 void GroupScan::extend(const Goal& goal, const std::vector<Group>& groups, const Partial& partial,
-                       std::size_t scanned, std::vector<Partial>& out) {
+                       std::size_t scanned, double most, std::vector<Partial>& out) {
   stop_if_asked();
   const Problem& problem = sample_.problem;
   const Candidates& candidates = candidates_of(groups[scanned]);
@@ -70,6 +92,7 @@ void GroupScan::extend(const Goal& goal, const std::vector<Group>& groups, const
                  static_cast<double>(space.size() * sample_.n_rows());
   if (left == 0.0 || space.size() == 0) return;
   for (const ols::Choice& choice : choices_of(space.pool, target)) {
+    if (choice.rest * left * left > most) continue;
     Partial longer = partial;
     longer.done[scanned] = 1;
     longer.rest = choice.rest * left * left;
@@ -87,13 +110,15 @@ double GroupScan::scan(const Goal& goal) {
   operations_ = kGroupTestWork * static_cast<double>(sample_.n_rows());
   const std::vector<Group> groups = find_groups(sample_.rows.x, sample_.features, goal.values);
   if (!is_worth_scanning(groups)) return sample_.work_of(operations_);
+  const double most = kWorseThanPolynomials * left_by_polynomials(goal, groups);
+  if (!std::isfinite(most)) return sample_.work_of(operations_);
   std::vector<Partial> open(1);
   open[0].done.assign(groups.size(), 0);
   for (std::size_t step = 0; step < groups.size(); ++step) {
     std::vector<Partial> next;
     for (const Partial& partial : open)
       for (std::size_t g = 0; g < groups.size(); ++g)
-        if (!partial.done[g]) extend(goal, groups, partial, g, next);
+        if (!partial.done[g]) extend(goal, groups, partial, g, most, next);
     std::stable_sort(next.begin(), next.end(),
                      [](const Partial& a, const Partial& b) { return a.rest < b.rest; });
     if (next.size() > kGroupBeam) next.resize(kGroupBeam);

@@ -30,10 +30,13 @@ class GroupScan {
   };
 
   bool is_worth_scanning(const std::vector<Group>& groups) const;
+  // Squares that polynomials of all groups leave of the target; infinite if that is much.
+  double left_by_polynomials(const Goal& goal, const std::vector<Group>& groups) const;
   const Candidates& candidates_of(const Group& group);
   Free beside(const std::vector<Group>& groups, const Partial& partial, std::size_t scanned) const;
+  // Adds terms of one more group that leave at most so many squares.
   void extend(const Goal& goal, const std::vector<Group>& groups, const Partial& partial,
-              std::size_t scanned, std::vector<Partial>& out);
+              std::size_t scanned, double most, std::vector<Partial>& out);
 
   const Sample& sample_;
   Proposer& proposer_;

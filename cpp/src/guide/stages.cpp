@@ -30,7 +30,16 @@ Stages::Stages(const Problem& problem, std::size_t max_bytes)
       neighbours(sample, spaces, scanner, proposer,
                  [this](std::uint64_t number) { return plan.is_mine(number); }),
       problem_(problem) {
-  begin(0);
+  const std::size_t first = next_from(0);
+  simple_done = first > 0;
+  begin(first);
+}
+
+std::size_t Stages::next_from(std::size_t number) const {
+  const std::size_t done =
+      std::min<std::size_t>(problem_.settings.plain_stages_done, kStages.size());
+  while (number < done && !knows_weights(kStages[number].look)) ++number;
+  return number;
 }
 
 void Stages::begin(std::size_t number) {
@@ -38,7 +47,7 @@ void Stages::begin(std::size_t number) {
   clear_pools();
   choose_rows(stage);
   proposer.weigh(stage.look == Look::weighted);
-  goals.make(sample, number == 0);
+  goals.make(sample, goals.size() == 0);
   if (stage.look == Look::weighted) goals.weigh(sample.rows, problem_);
   plan.begin_stage(number, goals.size());
   plan_tasks(stage.look);
@@ -46,7 +55,7 @@ void Stages::begin(std::size_t number) {
 
 void Stages::advance() {
   while (plan.empty() && !plan.stages_done()) {
-    const std::size_t next = plan.stage_number() + 1;
+    const std::size_t next = next_from(plan.stage_number() + 1);
     if (next < kStages.size()) {
       begin(next);
     } else {

@@ -36,6 +36,8 @@ class Stages {
   bool simple_done = false;  // simple candidates have all been looked at
 
  private:
+  // The next stage from this number on that is not known to be done.
+  std::size_t next_from(std::size_t number) const;
   void choose_rows(const tuning::Stage& stage);
   void clear_pools();
   void plan_tasks(tuning::Look look);

@@ -40,6 +40,10 @@ inline constexpr std::array<Stage, 15> kStages{{{0, Look::plain},
                                                 {2, Look::parametric},
                                                 {3, Look::plain}}};
 inline constexpr int kLevels = 4;
+// Whether rows of little noise count more.
+inline constexpr bool knows_weights(Look look) {
+  return look == Look::weighted || look == Look::pursuit;
+}
 
 // How far the pools of a level go. Each level costs several times the one before it.
 inline Reach reach(int level, std::size_t n_features) {
@@ -343,6 +347,9 @@ inline Reach group_reach(std::size_t n_features) {
 inline int polynomial_degree(std::size_t n_features) {
   return n_features == 1 ? 8 : n_features == 2 ? 6 : n_features == 3 ? 4 : 3;
 }
+// Polynomials of all groups must leave less of the variance than this, and terms that take their
+// place at most so many times what they leave: true terms leave less, but for noise.
+inline constexpr double kLeftByPolynomials = 0.05, kWorseThanPolynomials = 4.0;
 inline constexpr std::size_t kGroupSingles = 4;
 inline constexpr int kGroupDepth = 3, kGroupWidth = 2;
 inline constexpr std::size_t kGroupBeam = 6;  // laws in the making
