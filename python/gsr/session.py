@@ -27,6 +27,9 @@ MANY_ROWS = 300
 #: work, with all pursuits of the guide done.
 SAME_CHECKPOINTS = 5
 SAME_GROWTH = 6.0
+#: Rows are not weighed anew before the guide has reached this stage: before its first pursuit is
+#: through, laws leave too much that is no noise.
+FIRST_WEIGHED_STAGE = 2
 #: Part of `max_time` that a checkpoint may take.
 LONGEST_CHECKPOINT = 0.15
 #: Where checkpoints take more than this part of the time, they come at greater distances.
@@ -197,6 +200,8 @@ class Session:
         if best is None:
             return None
         self.kept = [*self.kept[-MOST_LAWS:], best.law]
+        if self._first.stage < FIRST_WEIGHED_STAGE and problem.blueprint.settings["guided"]:
+            return best
         if problem.differs(best.data):
             self._restart(problem.weighted(best), laws)
         elif problem.resists_differently(resisting := problem.resisting(best.law)):

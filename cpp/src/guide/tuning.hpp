@@ -50,7 +50,7 @@ inline Reach reach(int level, std::size_t n_features) {
   const std::size_t d = std::max<std::size_t>(1, n_features);
   switch (level) {
     case 0: return {2, 60 + 20 * d, 200 + 60 * d, 400 + 100 * d, false};
-    case 1: return {4, 200 + 80 * d, 3000 + 2000 * d, 2000 + 1000 * d, true};
+    case 1: return {4, 200 + 80 * d, 3000 + 2000 * d, 4000 + 1500 * d, true};
     case 2: return {5, 400 + 250 * d, 6000 + 4000 * d, 6000 + 3000 * d, true};
     default: return {6, 800 + 500 * d, 10000 + 4000 * d, 20000 + 5000 * d, true};
   }
@@ -310,7 +310,7 @@ inline constexpr std::array<Index, 4> kSimpleTerms{30, 12, 20, 6};
 inline constexpr Index kGlancesBeside = 2;  // of them for left sides other than y
 inline constexpr std::size_t kLeftSidesBeside = 5;
 inline constexpr Index kRowsPerFreeColumn = 3;
-inline constexpr Index kBesidePlainTerms = 1500;
+inline constexpr Index kBesidePlainTerms = 6000;
 inline constexpr Dictionary::Extent kBesideEntries{8000, false, true};
 // Every family is tried: once simple terms are free, all that is smooth looks alike on the grid.
 inline constexpr Pursuit::Widths kOneTermBeside{1, 6, 1, 400, 6};
