@@ -200,11 +200,13 @@ void Stages::plan_beside() {
 }
 
 void Stages::plan_groups() {
-  if (sample.features.size() < 3) return;
-  Index n = 0;
+  if (sample.features.size() < kLeastGroupFeatures) return;
+  std::vector<const Goal*> sought;
   for (const Goal& goal : goals.sums)
-    if (!goal.has_partner() && n++ < kGroupGoals)
-      plan.scan(goal.number, [this, &goal] { return groups.scan(goal); });
+    if (!goal.has_partner() && sought.size() < kGroupGoals) sought.push_back(&goal);
+  plan.build([this, sought] { return groups.build(sought); });
+  for (const Goal* goal : sought)
+    plan.scan(goal->number, [this, goal] { return groups.scan(*goal); });
 }
 
 void Stages::plan_sublibraries() {

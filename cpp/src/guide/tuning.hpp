@@ -353,7 +353,8 @@ inline constexpr double kLeftByPolynomials = 0.05, kWorseThanPolynomials = 4.0;
 inline constexpr std::size_t kGroupSingles = 4;
 inline constexpr int kGroupDepth = 3, kGroupWidth = 2;
 inline constexpr std::size_t kGroupBeam = 6;  // laws in the making
-inline constexpr Index kGroupGoals = 8;       // left sides whose groups are looked for
+inline constexpr std::size_t kGroupGoals = 8;  // left sides whose groups are looked for
+inline constexpr std::size_t kLeastGroupFeatures = 3;
 // Operations for each row of the F tests, and of each column that is scanned.
 inline constexpr double kGroupTestWork = 2e4, kGroupScanWork = 40.0;
 
