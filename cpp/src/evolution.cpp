@@ -90,7 +90,7 @@ Evolution::Evolution(Problem problem)
   archive_.ask(problem_->constraints.accept);
   archive_constant();
   if (problem_->settings.guided)
-    guide_ = std::make_unique<Guide>(*problem_, problem_->settings.max_bytes / 4);
+    guide_ = std::make_unique<Guide>(*problem_, problem_->settings.max_bytes / 4, pool_);
 }
 
 // The law y = mean(y), so that there is always one to compare with.
@@ -164,13 +164,14 @@ Evolution::Status Evolution::run(double seconds, double work) {
   const InUse in_use(in_use_);
   const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                            std::chrono::duration<double>(std::min(seconds, 1e8)));
+  const auto time_is_up = [deadline] { return Clock::now() >= deadline; };
   const Watch watch(interrupted_);
   try {
     while (status_ == Status::running) {
       if (next_birth_ == kBetweenGenerations && work_ >= work) break;
       stop_if_asked();
-      advance();
-      if (Clock::now() >= deadline) break;
+      advance(time_is_up);
+      if (time_is_up()) break;
     }
   } catch (const Interrupted&) {
   }
@@ -179,11 +180,11 @@ Evolution::Status Evolution::run(double seconds, double work) {
 }
 
 // One piece of work. Guide and random births share the work in a fixed ratio.
-void Evolution::advance() {
+void Evolution::advance(const std::function<bool()>& time_is_up) {
   if (next_birth_ == kBetweenGenerations) {
     const double bred = static_cast<double>(bred_);
     if (guide_ != nullptr && guided_work_ <= kGuidedLead + kGuidedShare * bred) {
-      follow_guide();
+      follow_guide(time_is_up);
       return;
     }
     begin_generation();
@@ -196,9 +197,9 @@ void Evolution::advance() {
 }
 
 // What the guide finds joins the population.
-void Evolution::follow_guide() {
+void Evolution::follow_guide(const std::function<bool()>& time_is_up) {
   const long before = guide_->evaluations();
-  const double size = guide_->step(archive_);
+  const double size = guide_->step(archive_, time_is_up);
   guided_work_ += size;
   if (!guide_->idle()) work_ += size;
   evaluations_ += guide_->evaluations() - before;
@@ -206,6 +207,12 @@ void Evolution::follow_guide() {
     population_.push_back(std::move(individual));
   select_survivors();
   status_ = check();
+}
+
+Archive Evolution::archive_so_far() const {
+  Archive out = archive_;
+  if (guide_ != nullptr) guide_->show_unfinished(out);
+  return out;
 }
 
 void Evolution::begin_generation() {
