@@ -12,8 +12,6 @@
 namespace gsr {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int kBetweenGenerations = -1;
 // Births between two looks at the clock: so many rows in all, within limits.
 constexpr Index kRowsPerBatch = 500000;
@@ -27,6 +25,9 @@ constexpr double kShortLaw = 100.0;
 // Work given to the guide for each unit of the genetic programming, and ahead of it.
 constexpr double kGuidedShare = 2.0;
 constexpr double kGuidedLead = 300.0;
+// Scans that threads do side by side are not left before: threads would wait for each other too
+// often.
+constexpr std::chrono::milliseconds kLeastStep{150};
 constexpr int kStartSteps = 60;
 constexpr double kAnyBits = 1e9;
 
@@ -164,14 +165,13 @@ Evolution::Status Evolution::run(double seconds, double work) {
   const InUse in_use(in_use_);
   const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                            std::chrono::duration<double>(std::min(seconds, 1e8)));
-  const auto time_is_up = [deadline] { return Clock::now() >= deadline; };
   const Watch watch(interrupted_);
   try {
     while (status_ == Status::running) {
       if (next_birth_ == kBetweenGenerations && work_ >= work) break;
       stop_if_asked();
-      advance(time_is_up);
-      if (time_is_up()) break;
+      advance(deadline);
+      if (Clock::now() >= deadline) break;
     }
   } catch (const Interrupted&) {
   }
@@ -180,11 +180,11 @@ Evolution::Status Evolution::run(double seconds, double work) {
 }
 
 // One piece of work. Guide and random births share the work in a fixed ratio.
-void Evolution::advance(const std::function<bool()>& time_is_up) {
+void Evolution::advance(Clock::time_point deadline) {
   if (next_birth_ == kBetweenGenerations) {
     const double bred = static_cast<double>(bred_);
     if (guide_ != nullptr && guided_work_ <= kGuidedLead + kGuidedShare * bred) {
-      follow_guide(time_is_up);
+      follow_guide(deadline);
       return;
     }
     begin_generation();
@@ -197,9 +197,10 @@ void Evolution::advance(const std::function<bool()>& time_is_up) {
 }
 
 // What the guide finds joins the population.
-void Evolution::follow_guide(const std::function<bool()>& time_is_up) {
+void Evolution::follow_guide(Clock::time_point deadline) {
+  const Clock::time_point end = std::max(deadline, Clock::now() + kLeastStep);
   const long before = guide_->evaluations();
-  const double size = guide_->step(archive_, time_is_up);
+  const double size = guide_->step(archive_, [end] { return Clock::now() >= end; });
   guided_work_ += size;
   if (!guide_->idle()) work_ += size;
   evaluations_ += guide_->evaluations() - before;

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <stdexcept>
@@ -77,19 +76,20 @@ class Evolution {
   mutable std::atomic<bool> in_use_{false};
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct Birth {
     Individual individual;
     std::vector<Law> laws;
   };
 
   void archive_constant();
-  void follow_guide(const std::function<bool()>& time_is_up);
+  void follow_guide(Clock::time_point deadline);
   void begin_generation();
   void breed_some();
   void finish_generation();
   void bear(IndividualSolver& solver, int index, Birth& birth) const;
   void archive_births(int first, int end);
-  void advance(const std::function<bool()>& time_is_up);
+  void advance(Clock::time_point deadline);
   Status check();
   Status within_limits() const;
   bool reaches_threshold() const;

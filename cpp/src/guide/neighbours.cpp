@@ -70,7 +70,8 @@ double Neighbours::scan(int rounds) {
   for (int round = 0; round < rounds; ++round) {
     const std::vector<Law> laws = laws_to_extend();
     if (laws.empty()) break;
-    std::vector<Look> looks;
+    std::vector<Look> looks;  // long ones first: no thread should come to one when others have ended
+    for (const Law& law : laws) looks.push_back({&law, 0, {}, false, true});
     for (const Law& law : laws) add_looks(law, sample_.problem.table, looks);
     work += side_by_side(proposer_, ssize(looks), [&](int i) {
       const Look& look = looks[i];
@@ -99,7 +100,6 @@ std::vector<Law> Neighbours::laws_to_extend() const {
 
 void Neighbours::add_looks(const Law& law, const Table& table, std::vector<Look>& looks) {
   looks.push_back({&law, 0, {}, false});
-  looks.push_back({&law, 0, {}, false, true});
   for (Index k = 0; k < ssize(law.phi); ++k) {
     if (is_constant(law.phi[k], table)) continue;
     const Trees factors = composition::factors(law.phi[k]);
