@@ -27,7 +27,7 @@ constexpr double kGuidedShare = 2.0;
 constexpr double kGuidedLead = 300.0;
 // Scans that threads do side by side are not left before: threads would wait for each other too
 // often.
-constexpr std::chrono::milliseconds kLeastStep{150};
+constexpr std::chrono::milliseconds kLeastStep{250};
 constexpr int kStartSteps = 60;
 constexpr double kAnyBits = 1e9;
 

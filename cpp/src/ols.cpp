@@ -230,10 +230,11 @@ std::vector<std::vector<Choice>> Pool::pairs(const std::vector<Buffer>& targets,
   std::vector<std::vector<Choice>> best(targets.size());
   if (n < 2) return best;
   const Eigen::Map<const Matrix> pool(columns_[0], columns_.stride(), n);
-  std::vector<Vector> correlations;
-  for (const Buffer& target : targets)
-    correlations.push_back(pool.transpose() *
-                           Eigen::Map<const Vector>(target.data(), columns_.stride()));
+  std::vector<Vector> correlations(targets.size());
+  in_parallel(static_cast<int>(targets.size()), [&](int t) {
+    correlations[t] =
+        pool.transpose() * Eigen::Map<const Vector>(targets[t].data(), columns_.stride());
+  });
   std::vector<Index> starts;
   for (Index start = part.part * kPairBlock; start < std::min(first, n);
        start += part.parts * kPairBlock)
