@@ -37,9 +37,10 @@ double Plan::do_next() {
 }
 
 int Plan::n_side_by_side() const {
+  const int most = settings_.n_shares > 1 ? tuning::kSideBySideByIslands : tuning::kSideBySide;
   int n = 0;
   for (const Planned& task : tasks_) {
-    if (task.kind != Kind::scan || n == tuning::kSideBySide) break;
+    if (task.kind != Kind::scan || n == most) break;
     ++n;
   }
   return n;
