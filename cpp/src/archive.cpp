@@ -102,7 +102,7 @@ bool Archive::offer(const Law& law) {
   }
   const auto beaten = [&](const Law& other) {
     return (law.exact && other.exact) ||
-           (other.complexity >= law.complexity && (law.exact || other.rmse >= law.rmse));
+           (other.complexity >= law.complexity && comparable(law) <= other.rmse);
   };
   for (const Law& other : front_)
     if (beaten(other)) keep_runner_up(other);

@@ -6,6 +6,7 @@
 #include "gsr/interrupt.hpp"
 #include "gsr/random.hpp"
 #include "gsr/recipes.hpp"
+#include "gsr/thread_pool.hpp"
 #include "gsr/vector_math.hpp"
 #include "small_blas.hpp"
 
@@ -19,6 +20,7 @@ constexpr double kPrintsPerUnit = 1e9;
 // Products of two atoms are made of the cheapest ones only.
 constexpr int kCheapAtom = 5;
 constexpr std::size_t kPairedAtoms = 100;
+constexpr std::size_t kPiece = 256;  // candidates that a thread writes at a time
 constexpr int kCostliestFactor = 4;  // of a monomial beside an atom
 // In products of three functions: x and 1/x cost 1 and 2, x^2 and most functions 2.
 constexpr int kCostliestOfThree = 3;
@@ -129,7 +131,6 @@ Candidates::Candidates(const Dataset& data, const Table& table, const Settings& 
       evaluator_(data, table, kKeptBytes) {
   const Index stride = data.features.stride();
   direction_.assign(stride, 0.0);
-  scratch_.assign(stride, 0.0);
   Random random(1, 0, 0);
   for (Index i = 0; i < data.n_rows(); ++i) direction_[i] = random.uniform() - 0.5;
   make_monomials(features, reach);
@@ -144,13 +145,28 @@ bool Candidates::admits(const std::vector<Tree>& factors) const {
          (composition::write(factors, basis) && constraints_.admits(basis, table_));
 }
 
-// Equal up to a factor means an equal direction.
-bool Candidates::is_new(const double* values) {
+// By the direction.
+std::int64_t Candidates::print_of(const double* values) const {
   const Index stride = data_.features.stride();
   const double norm = std::sqrt(small_blas::dot(values, values, stride));
-  if (!(norm > 1e-150) || !(norm < 1e150)) return false;
+  if (!(norm > 1e-150) || !(norm < 1e150)) return kNoPrint;
   const double print = std::abs(small_blas::dot(values, direction_.data(), stride)) / norm;
-  return prints_.insert(std::llround(print * kPrintsPerUnit)).second;
+  return std::llround(print * kPrintsPerUnit);
+}
+
+void Candidates::keep_new(const std::vector<Candidate>& list, std::vector<Candidate>& out) {
+  std::vector<std::int64_t> prints(list.size());
+  in_pieces(list.size(), kPiece, [&](std::size_t begin, std::size_t end) {
+    stop_if_asked();
+    Buffer values(data_.features.stride(), 0.0);
+    for (std::size_t k = begin; k < end; ++k) {
+      write(list[k], values.data());
+      prints[k] = print_of(values.data());
+    }
+  });
+  for (std::size_t k = 0; k < list.size(); ++k)
+    if (is_new(prints[k])) out.push_back(list[k]);
+  prints_.clear();
 }
 
 void Candidates::make_monomials(const std::vector<int>& features, const Reach& reach) {
@@ -287,28 +303,27 @@ void Candidates::make_terms(const Reach& reach) {
   std::stable_sort(all.begin(), all.end(),
                    [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
   std::size_t places = limit;  // of products; what they are made of is always there
+  std::vector<Candidate> admitted;
+  const bool restricted = constraints_.restricts_bases();
   for (const Candidate& candidate : all) {
-    stop_if_asked();
     const bool product = candidate.atom >= 0 && (candidate.monomial >= 0 || candidate.second >= 0);
-    if ((product && places == 0) || !admits(factors(candidate))) continue;
+    if ((product && places == 0) || (restricted && !admits(factors(candidate)))) continue;
     if (product) --places;
-    write(candidate, scratch_.data());
-    if (is_new(scratch_.data())) terms_.push_back(candidate);
+    admitted.push_back(candidate);
   }
-  prints_.clear();
+  keep_new(admitted, terms_);
 }
 
 void Candidates::make_logarithms() {
+  std::vector<Candidate> all;
   for (int a = 0; a < static_cast<int>(atoms_.size()); ++a) {
     const Atom& atom = atoms_[a];
     const std::string& name = table_[std::abs(atom.tree.transformation)].name;
     const bool exponential = name == "exp" || name == "exp_neg";
     if (!atom.base || exponential) continue;
-    Candidate candidate{-1, a, -1, true, atom.cost + 1};
-    write(candidate, scratch_.data());
-    if (is_new(scratch_.data())) logarithms_.push_back(candidate);
+    all.push_back({-1, a, -1, true, atom.cost + 1});
   }
-  prints_.clear();
+  keep_new(all, logarithms_);
 }
 
 bool Candidates::of_one_feature(const Candidate& candidate) const {
@@ -329,7 +344,9 @@ bool Candidates::of_one_feature(const Candidate& candidate) const {
 
 Columns Candidates::values(const std::vector<Candidate>& list) const {
   Columns out(data_.n_rows(), ssize(list));
-  for (Index j = 0; j < ssize(list); ++j) write(list[j], out[j]);
+  in_pieces(ssize(list), static_cast<Index>(kPiece), [&](Index begin, Index end) {
+    for (Index j = begin; j < end; ++j) write(list[j], out[j]);
+  });
   return out;
 }
 

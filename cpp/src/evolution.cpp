@@ -12,8 +12,6 @@
 namespace gsr {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int kBetweenGenerations = -1;
 // Births between two looks at the clock: so many rows in all, within limits.
 constexpr Index kRowsPerBatch = 500000;
@@ -27,6 +25,9 @@ constexpr double kShortLaw = 100.0;
 // Work given to the guide for each unit of the genetic programming, and ahead of it.
 constexpr double kGuidedShare = 2.0;
 constexpr double kGuidedLead = 300.0;
+// Scans that threads do side by side are not left before: threads would wait for each other too
+// often.
+constexpr std::chrono::milliseconds kLeastStep{250};
 constexpr int kStartSteps = 60;
 constexpr double kAnyBits = 1e9;
 
@@ -91,7 +92,7 @@ Evolution::Evolution(Problem problem)
   archive_.ask(problem_->constraints.accept);
   archive_constant();
   if (problem_->settings.guided)
-    guide_ = std::make_unique<Guide>(*problem_, problem_->settings.max_bytes / 4);
+    guide_ = std::make_unique<Guide>(*problem_, problem_->settings.max_bytes / 4, pool_);
 }
 
 // The law y = mean(y), so that there is always one to compare with.
@@ -170,7 +171,7 @@ Evolution::Status Evolution::run(double seconds, double work) {
     while (status_ == Status::running) {
       if (next_birth_ == kBetweenGenerations && work_ >= work) break;
       stop_if_asked();
-      advance();
+      advance(deadline);
       if (Clock::now() >= deadline) break;
     }
   } catch (const Interrupted&) {
@@ -180,11 +181,11 @@ Evolution::Status Evolution::run(double seconds, double work) {
 }
 
 // One piece of work. Guide and random births share the work in a fixed ratio.
-void Evolution::advance() {
+void Evolution::advance(Clock::time_point deadline) {
   if (next_birth_ == kBetweenGenerations) {
     const double bred = static_cast<double>(bred_);
     if (guide_ != nullptr && guided_work_ <= kGuidedLead + kGuidedShare * bred) {
-      follow_guide();
+      follow_guide(deadline);
       return;
     }
     begin_generation();
@@ -197,9 +198,10 @@ void Evolution::advance() {
 }
 
 // What the guide finds joins the population.
-void Evolution::follow_guide() {
+void Evolution::follow_guide(Clock::time_point deadline) {
+  const Clock::time_point end = std::max(deadline, Clock::now() + kLeastStep);
   const long before = guide_->evaluations();
-  const double size = guide_->step(archive_);
+  const double size = guide_->step(archive_, [end] { return Clock::now() >= end; });
   guided_work_ += size;
   if (!guide_->idle()) work_ += size;
   evaluations_ += guide_->evaluations() - before;
@@ -207,6 +209,12 @@ void Evolution::follow_guide() {
     population_.push_back(std::move(individual));
   select_survivors();
   status_ = check();
+}
+
+Archive Evolution::archive_so_far() const {
+  Archive out = archive_;
+  if (guide_ != nullptr) guide_->show_unfinished(out);
+  return out;
 }
 
 void Evolution::begin_generation() {

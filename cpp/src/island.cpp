@@ -200,7 +200,7 @@ void Island::absorb(std::string_view saved) {
 std::string Island::laws() const {
   const InUse in_use(in_use_);
   Writer writer = begun(kLaws, problem());
-  const Archive& kept = Evolution::archive();
+  const Archive kept = archive_so_far();
   writer.count(kept.front().size() + kept.runners_up().size());
   for (const std::vector<Law>* list : {&kept.front(), &kept.runners_up()})
     for (const Law& law : *list) writer.law(law);

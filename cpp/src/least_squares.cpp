@@ -53,13 +53,13 @@ bool Orthogonalizer::push(const double* column, double tolerance) {
 }
 
 // The second pass keeps the residual at rounding where the fit is exact.
-void Orthogonalizer::project(double* b, double* t) {
+void Orthogonalizer::project(double* b, double* t, double* space) const {
   const Index stride = q_.stride();
   std::fill_n(t, size_, 0.0);
   for (int pass = 0; pass < 2; ++pass) {
-    small_blas::dots(q_[0], stride, size_, b, step_.data());
-    small_blas::subtract(q_[0], stride, size_, step_.data(), b);
-    for (Index j = 0; j < size_; ++j) t[j] += step_(j);
+    small_blas::dots(q_[0], stride, size_, b, space);
+    small_blas::subtract(q_[0], stride, size_, space, b);
+    for (Index j = 0; j < size_; ++j) t[j] += space[j];
   }
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "gsr/interrupt.hpp"
+#include "gsr/thread_pool.hpp"
 #include "small_blas.hpp"
 
 namespace gsr::ols {
@@ -15,6 +16,9 @@ constexpr double kNothingLeft = 1e-7;
 // Pairs that are this nearly parallel are a difference quotient, not two terms.
 constexpr double kParallel = 1e-9;
 constexpr Index kPairBlock = 32;
+// What a thread does at a time: blocks of pairs, columns.
+constexpr Index kBlockPiece = 4;
+constexpr Index kColumnPiece = 256;
 
 void insert_best(const Choice& choice, std::size_t count, std::vector<Choice>& best) {
   const auto better = [](const Choice& a, const Choice& b) { return a.rest < b.rest; };
@@ -38,28 +42,34 @@ Pool::Pool(Columns columns, const Columns& free) : columns_(std::move(columns)) 
   free_.reset(free.n_rows(), free.n_columns());
   for (Index j = 0; j < free.n_columns(); ++j) free_.push(free[j]);
   usable_.assign(size(), 0);
-  Vector inside(free.n_columns());
-  for (Index j = 0; j < size(); ++j) {
+  in_pieces(size(), kColumnPiece, [this](Index begin, Index end) { orthogonalise(begin, end); });
+}
+
+void Pool::orthogonalise(Index begin, Index end) {
+  const Index n_free = std::max<Index>(free_.size(), 1);
+  Vector inside(n_free), space(n_free);
+  for (Index j = begin; j < end; ++j) {
     stop_if_asked();
     double* p = columns_[j];
     const double full = std::sqrt(small_blas::dot(p, p, columns_.stride()));
     if (!(full > 0.0) || !std::isfinite(full)) continue;
-    free_.project(p, inside.data());
+    free_.project(p, inside.data(), space.data());
     const double left = std::sqrt(small_blas::dot(p, p, columns_.stride()));
     if (left <= kNothingLeft * full) continue;
     for (Index i = 0; i < columns_.stride(); ++i) p[i] /= left;
     usable_[j] = 1;
   }
-  for (Index j = 0; j < size(); ++j)
+  for (Index j = begin; j < end; ++j)
     if (!usable(j)) std::fill_n(columns_[j], columns_.stride(), 0.0);
 }
 
-double Pool::prepare(const double* target, Buffer& out) {
+double Pool::prepare(const double* target, Buffer& out) const {
   const Index stride = columns_.stride();
   out.assign(target, target + stride);
   const double full = std::sqrt(small_blas::dot(out.data(), out.data(), stride));
-  Vector inside(std::max<Index>(free_.size(), 1));
-  free_.project(out.data(), inside.data());
+  const Index n_free = std::max<Index>(free_.size(), 1);
+  Vector inside(n_free), space(n_free);
+  free_.project(out.data(), inside.data(), space.data());
   const double left = std::sqrt(small_blas::dot(out.data(), out.data(), stride));
   if (!std::isfinite(left) || left <= 1e-13 * full) return 0.0;
   for (double& v : out) v /= left;
@@ -215,47 +225,62 @@ std::vector<Choice> Pool::triples(const Buffer& target, Index first, Index reach
   return best;
 }
 
-// The share that two unit columns with correlations a, b to the target and c to each other explain
-// is (a^2 + b^2 - 2 a b c) / (1 - c^2).
 std::vector<std::vector<Choice>> Pool::pairs(const std::vector<Buffer>& targets, Index first,
                                              Index reach, std::size_t count, Part part) const {
   const Index n = std::min(reach, size());
-  const Index stride = columns_.stride();
   std::vector<std::vector<Choice>> best(targets.size());
   if (n < 2) return best;
-  const Eigen::Map<const Matrix> pool(columns_[0], stride, n);
-  std::vector<Vector> correlation;
-  for (const Buffer& target : targets)
-    correlation.push_back(pool.transpose() * Eigen::Map<const Vector>(target.data(), stride));
-  Matrix gram;
-  Vector scale(n), explained(n);
+  const Eigen::Map<const Matrix> pool(columns_[0], columns_.stride(), n);
+  std::vector<Vector> correlations(targets.size());
+  in_parallel(static_cast<int>(targets.size()), [&](int t) {
+    correlations[t] =
+        pool.transpose() * Eigen::Map<const Vector>(targets[t].data(), columns_.stride());
+  });
+  std::vector<Index> starts;
   for (Index start = part.part * kPairBlock; start < std::min(first, n);
-       start += part.parts * kPairBlock) {
-    stop_if_asked();
-    const Index width = std::min(kPairBlock, std::min(first, n) - start);
-    gram.noalias() = pool.rightCols(n - start).transpose() * pool.middleCols(start, width);
-    for (Index k = 0; k < width; ++k) {
-      const Index i = start + k;
-      if (!usable(i)) continue;
-      const Index m = n - i - 1;
-      const auto c = gram.col(k).tail(m).array();
-      scale.head(m) = 1.0 - c.square();
-      scale.head(m) = (scale.head(m).array() > kParallel).select(scale.head(m).cwiseInverse(), 0.0);
-      for (std::size_t t = 0; t < targets.size(); ++t) {
-        const double a = correlation[t](i);
-        const auto b = correlation[t].segment(i + 1, m).array();
-        if (m == 0) continue;
-        explained.head(m) = (a * a + b * (b - 2.0 * a * c)) * scale.head(m).array();
-        // One pair for each first column is enough: the others come with their own.
-        const double share = explained.head(m).maxCoeff();
-        if (best[t].size() == count && 1.0 - share >= best[t].back().rest) continue;
-        Index at = 0;
-        explained.head(m).maxCoeff(&at);
-        insert_best({{i, i + 1 + at}, 1.0 - share}, count, best[t]);
-      }
+       start += part.parts * kPairBlock)
+    starts.push_back(start);
+  std::vector<std::vector<std::vector<Choice>>> of_pieces(
+      static_cast<std::size_t>((ssize(starts) + kBlockPiece - 1) / kBlockPiece), best);
+  in_pieces(ssize(starts), kBlockPiece, [&](Index begin, Index end) {
+    for (Index k = begin; k < end; ++k)
+      pairs_of_block(correlations, starts[k], std::min(kPairBlock, std::min(first, n) - starts[k]),
+                     n, count, of_pieces[begin / kBlockPiece]);
+  });
+  for (const auto& found : of_pieces)
+    for (std::size_t t = 0; t < targets.size(); ++t)
+      for (const Choice& choice : found[t]) insert_best(choice, count, best[t]);
+  return best;
+}
+
+// The share that two unit columns with correlations a, b to the target and c to each other explain
+// is (a^2 + b^2 - 2 a b c) / (1 - c^2).
+void Pool::pairs_of_block(const std::vector<Vector>& correlations, Index start, Index width,
+                          Index n, std::size_t count,
+                          std::vector<std::vector<Choice>>& best) const {
+  stop_if_asked();
+  const Eigen::Map<const Matrix> pool(columns_[0], columns_.stride(), n);
+  const Matrix gram = pool.rightCols(n - start).transpose() * pool.middleCols(start, width);
+  Vector scale(n), explained(n);
+  for (Index k = 0; k < width; ++k) {
+    const Index i = start + k;
+    const Index m = n - i - 1;
+    if (!usable(i) || m == 0) continue;
+    const auto c = gram.col(k).tail(m).array();
+    scale.head(m) = 1.0 - c.square();
+    scale.head(m) = (scale.head(m).array() > kParallel).select(scale.head(m).cwiseInverse(), 0.0);
+    for (std::size_t t = 0; t < correlations.size(); ++t) {
+      const double a = correlations[t](i);
+      const auto b = correlations[t].segment(i + 1, m).array();
+      explained.head(m) = (a * a + b * (b - 2.0 * a * c)) * scale.head(m).array();
+      // One pair for each first column is enough: the others come with their own.
+      const double share = explained.head(m).maxCoeff();
+      if (best[t].size() == count && 1.0 - share >= best[t].back().rest) continue;
+      Index at = 0;
+      explained.head(m).maxCoeff(&at);
+      insert_best({{i, i + 1 + at}, 1.0 - share}, count, best[t]);
     }
   }
-  return best;
 }
 
 std::vector<Choice> Pool::pairs(const Buffer& target, Index first, Index reach,

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "gsr/interrupt.hpp"
+
 namespace gsr {
 
 ThreadPool::ThreadPool(int n_threads) {
@@ -18,10 +20,16 @@ ThreadPool::~ThreadPool() {
   for (std::thread& worker : workers_) worker.join();
 }
 
+int& ThreadPool::here() {
+  thread_local int worker = 0;
+  return worker;
+}
+
 void ThreadPool::for_each(int begin, int end, const std::function<void(int, int)>& body) {
   {
     const std::lock_guard lock(mutex_);
     body_ = &body;
+    watched_ = Watch::watched();
     next_ = begin;
     end_ = end;
     busy_ = static_cast<int>(workers_.size());
@@ -34,7 +42,10 @@ void ThreadPool::for_each(int begin, int end, const std::function<void(int, int)
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
+// Loops inside are not shared again.
 void ThreadPool::drain(int worker) {
+  const Helpers none(nullptr);
+  const int before = std::exchange(here(), worker);
   try {
     for (int i = next_++; i < end_; i = next_++) (*body_)(worker, i);
   } catch (...) {
@@ -42,6 +53,7 @@ void ThreadPool::drain(int worker) {
     if (!error_) error_ = std::current_exception();
     next_ = end_;
   }
+  here() = before;
 }
 
 void ThreadPool::work(int worker) {
@@ -53,9 +65,26 @@ void ThreadPool::work(int worker) {
       if (stop_) return;
       seen = round_;
     }
-    drain(worker);
+    {
+      const Watch watch(watched_);
+      drain(worker);
+    }
     const std::lock_guard lock(mutex_);
     if (--busy_ == 0) done_.notify_one();
+  }
+}
+
+ThreadPool*& Helpers::here() {
+  thread_local ThreadPool* pool = nullptr;
+  return pool;
+}
+
+void in_parallel(int n, const std::function<void(int)>& body) {
+  ThreadPool* pool = Helpers::here();
+  if (pool == nullptr || pool->size() == 1 || n < 2) {
+    for (int i = 0; i < n; ++i) body(i);
+  } else {
+    pool->for_each(0, n, [&](int, int i) { body(i); });
   }
 }
 

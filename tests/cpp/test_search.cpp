@@ -1,5 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "fixtures.hpp"
@@ -28,21 +31,32 @@ Problem two_terms(int n_threads) {
   return Problem{std::move(x), Dataset{std::move(y)}, table(), table(), settings};
 }
 
-// Runs to the end, and returns what was found.
-const Archive& searched(Evolution& evolution) {
-  while (evolution.run(60.0) == Evolution::Status::running) {
+// No law: the guide goes through its first stages.
+Problem scattered(int n_threads) {
+  Problem problem = two_terms(n_threads);
+  const Columns noise = drawn(120, 1, -0.3, 0.3, 2);
+  for (Index i = 0; i < 120; ++i) problem.y.features[0][i] += noise[0][i];
+  problem.settings.max_evaluations = 1500;
+  return problem;
+}
+
+// Runs to the end in slices of so many seconds, and returns what was found.
+const Archive& searched(Evolution& evolution, double slice = 60.0) {
+  while (evolution.run(slice) == Evolution::Status::running) {
   }
   return std::as_const(evolution).archive();
 }
 
-std::vector<std::string> front(int n_threads) {
-  Evolution evolution(two_terms(n_threads));
+std::vector<std::string> laws(Problem problem, double slice = 60.0) {
+  Evolution evolution(std::move(problem));
+  const Archive& archive = searched(evolution, slice);
   std::vector<std::string> out;
-  for (const Law& law : searched(evolution).front()) {
-    Writer writer;
-    writer.law(law);
-    out.push_back(writer.bytes());
-  }
+  for (const std::vector<Law>* list : {&archive.front(), &archive.runners_up()})
+    for (const Law& law : *list) {
+      Writer writer;
+      writer.law(law);
+      out.push_back(writer.bytes());
+    }
   return out;
 }
 
@@ -55,4 +69,26 @@ TEST_CASE("a law of two terms is found exactly") {
   CHECK(law->rmse < 1e-10);
 }
 
-TEST_CASE("laws do not depend on the number of threads") { CHECK(front(1) == front(3)); }
+TEST_CASE("laws do not depend on the number of threads") {
+  CHECK(laws(two_terms(1)) == laws(two_terms(3)));
+  CHECK(laws(scattered(1)) == laws(scattered(3)));
+}
+
+TEST_CASE("nor on how a run is cut into slices of time") {
+  CHECK(laws(scattered(1)) == laws(scattered(2), 0.0));
+}
+
+TEST_CASE("an interrupted search with threads goes on, and ends") {
+  Evolution evolution(scattered(3));
+  std::atomic<bool> done{false};
+  std::thread pest([&] {
+    for (int k = 0; k < 10 && !done; ++k) {
+      evolution.interrupt();
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+  });
+  searched(evolution);
+  done = true;
+  pest.join();
+  CHECK(evolution.status() == Evolution::Status::max_evals);
+}

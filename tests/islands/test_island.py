@@ -464,8 +464,7 @@ def test_islands_share_the_scans_of_one() -> None:
     of = island_problems.blueprint(X[:, :1], Y, library=["identity", "sin"])
     pieces = {n: [n_guided_pieces(of.island(k, n)) for k in range(n)] for n in (2, 4)}
     total = {n: sum(each) for n, each in pieces.items()}
-    assert total[4] < 2 * total[2]
-    assert max(pieces[4]) < min(pieces[2])
+    assert total[4] < 2 * total[2]  # an island alone may look at the neighbours of more laws
 
 
 def test_islands_have_seeds_of_their_own() -> None:

@@ -18,6 +18,7 @@ class Archive {
 
   // Laws that `accept` turns down are never kept.
   void ask(std::function<bool(const Law&)> accept) { accept_ = std::move(accept); }
+  bool asks() const { return accept_ != nullptr; }
 
   // Keeps the law unless one that is no more complex has no larger error. Of exact laws, whose
   // errors are rounding, the one of the shortest description stays.

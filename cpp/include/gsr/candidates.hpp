@@ -78,8 +78,14 @@ class Candidates {
   bool admits(const std::vector<composition::Tree>& factors) const;
   bool add_atom(const composition::Tree& tree, int cost, bool base);
   void add_powers();
-  bool is_new(const double* values);
+  // Equal up to a factor means an equal print; kNoPrint: too large or small to have one.
+  std::int64_t print_of(const double* values) const;
+  bool is_new(const double* values) { return is_new(print_of(values)); }
+  bool is_new(std::int64_t print) { return print != kNoPrint && prints_.insert(print).second; }
+  void keep_new(const std::vector<Candidate>& list, std::vector<Candidate>& out);
   void write(const Candidate& candidate, double* out) const;
+
+  static constexpr std::int64_t kNoPrint = -1;
 
   const Dataset& data_;
   const Table& table_;
@@ -93,7 +99,7 @@ class Candidates {
   std::size_t max_atoms_ = 0;
   Columns atom_values_;
   std::vector<Candidate> terms_, logarithms_;
-  Buffer direction_, scratch_;
+  Buffer direction_;
   std::unordered_set<std::int64_t> prints_;
 };
 

@@ -58,6 +58,8 @@ class Evolution {
   int stage() const { return guide_ == nullptr ? 0 : guide_->stage(); }
   bool pursuits_done() const { return guide_ != nullptr && guide_->pursuits_done(); }
   const Archive& archive() const { return archive_; }
+  // With the laws of scans that are not all done yet.
+  Archive archive_so_far() const;
   const Problem& problem() const { return *problem_; }
   long n_unconverged() const;  // ADMM solves that hit their limit
   // The error threshold at the current generation.
@@ -76,19 +78,20 @@ class Evolution {
   mutable std::atomic<bool> in_use_{false};
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct Birth {
     Individual individual;
     std::vector<Law> laws;
   };
 
   void archive_constant();
-  void follow_guide();
+  void follow_guide(Clock::time_point deadline);
   void begin_generation();
   void breed_some();
   void finish_generation();
   void bear(IndividualSolver& solver, int index, Birth& birth) const;
   void archive_births(int first, int end);
-  void advance();
+  void advance(Clock::time_point deadline);
   Status check();
   Status within_limits() const;
   bool reaches_threshold() const;
@@ -98,9 +101,9 @@ class Evolution {
   std::unique_ptr<const Problem> problem_;
   std::vector<std::unique_ptr<IndividualSolver>> solvers_;
   std::unique_ptr<IndividualSolver> guests_;  // solves individuals from elsewhere
-  std::unique_ptr<Guide> guide_;              // nullptr: unguided
-  double guided_work_ = 0.0;                  // in individuals
   ThreadPool pool_;
+  std::unique_ptr<Guide> guide_;  // nullptr: unguided
+  double guided_work_ = 0.0;      // in individuals
   std::vector<Individual> population_;  // survivors first
   std::vector<Birth> births_;
   Archive archive_;

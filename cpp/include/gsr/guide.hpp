@@ -3,12 +3,14 @@
 // squares, in two spaces: sums of terms, and sums of logarithms with all monomials free.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "gsr/archive.hpp"
 #include "gsr/fitness.hpp"
 #include "gsr/state.hpp"
+#include "gsr/thread_pool.hpp"
 
 namespace gsr {
 namespace guide {
@@ -17,13 +19,17 @@ class Stages;
 
 class Guide {
  public:
-  Guide(const Problem& problem, std::size_t max_bytes);
+  // The threads are the search's; only one of them calls the guide.
+  Guide(const Problem& problem, std::size_t max_bytes, ThreadPool& threads);
   ~Guide();
 
   // One piece of work; returns its size in individuals of the genetic programming. Laws that the
   // archive would take are offered to it, good sets of basis functions are kept as individuals.
-  // When all stages are done, neighbours of new laws are what is left.
-  double step(Archive& archive);
+  // When all stages are done, neighbours of new laws are what is left. When time is up scans may be
+  // left for the next step: then it returns 0, and nothing has changed.
+  double step(Archive& archive, const std::function<bool()>& time_is_up);
+  // Offers the laws of scans that a step has left unfinished.
+  void show_unfinished(Archive& archive) const;
   // Whether the last step found nothing to do.
   bool idle() const { return idle_; }
   int stage() const;
@@ -51,9 +57,11 @@ class Guide {
   void restore(const GuideState& state);
 
  private:
-  double do_task();
+  double do_tasks(const std::function<bool()>& time_is_up);
+  double scan_side_by_side(const std::function<bool()>& time_is_up);
   double look_around();
 
+  ThreadPool& threads_;
   std::unique_ptr<guide::Stages> stages_;
   bool idle_ = false;
 };

@@ -13,7 +13,9 @@ struct Interrupted : std::exception {
 // While it lives, `stop_if_asked` on this thread looks at the flag.
 class Watch {
  public:
-  explicit Watch(const std::atomic<bool>& flag) : before_(watched()) { watched() = &flag; }
+  explicit Watch(const std::atomic<bool>& flag) : Watch(&flag) {}
+  // nullptr: none.
+  explicit Watch(const std::atomic<bool>* flag) : before_(watched()) { watched() = flag; }
   ~Watch() { watched() = before_; }
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;

@@ -23,7 +23,9 @@ class Orthogonalizer {
   bool push(const double* column, double tolerance = 1e-9);
 
   // t = Q' b; b, a padded column, becomes the residual b - Q t.
-  void project(double* b, double* t);
+  void project(double* b, double* t) { project(b, t, step_.data()); }
+  // With space for as many numbers as there are columns, by which threads can share it.
+  void project(double* b, double* t, double* space) const;
 
   // Coefficients of the columns for the projected target t (R a = t), in the order of pushing.
   void solve(const double* t, double* a) const;

@@ -33,7 +33,7 @@ class Pool {
   const double* column(Index j) const { return columns_[j]; }
 
   // The target without its free part, of unit norm; its norm before is returned (0: nothing left).
-  double prepare(const double* target, Buffer& out);
+  double prepare(const double* target, Buffer& out) const;
 
   // Greedy choices of 1, 2, ... `depth` columns that keep the `beam` best sets at each step; all of
   // them are returned, best first within a size. `given`, if any, is a column outside the pool (a
@@ -62,6 +62,9 @@ class Pool {
 
  private:
   struct Node;
+  void orthogonalise(Index begin, Index end);
+  void pairs_of_block(const std::vector<Vector>& correlations, Index start, Index width, Index n,
+                      std::size_t count, std::vector<std::vector<Choice>>& best) const;
   Node root(const Buffer& target, const Buffer* given) const;
   void add_direction(Node& node, Buffer q) const;
   Node extended(const Node& node, Index j) const;

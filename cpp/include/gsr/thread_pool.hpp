@@ -20,11 +20,16 @@ class ThreadPool {
 
   int size() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // Calls body(worker, i) for i in [begin, end); the caller is worker 0. The first exception is
-  // thrown again here.
+  // Calls body(worker, i) for i in [begin, end), begun in this order; the caller is worker 0. All
+  // threads watch the caller's flag (`Watch`). The first exception is thrown again here, after all
+  // threads have stopped.
   void for_each(int begin, int end, const std::function<void(int, int)>& body);
 
+  // The worker that the calling thread is in the loop that it works on; 0 outside of loops.
+  static int worker() { return here(); }
+
  private:
+  static int& here();
   void work(int worker);
   void drain(int worker);
 
@@ -32,6 +37,7 @@ class ThreadPool {
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   const std::function<void(int, int)>* body_ = nullptr;
+  const std::atomic<bool>* watched_ = nullptr;
   std::atomic<int> next_{0};
   int end_ = 0;
   int busy_ = 0;
@@ -39,5 +45,33 @@ class ThreadPool {
   bool stop_ = false;
   std::exception_ptr error_;
 };
+
+// While it lives, `in_parallel` on this thread shares its loops with the pool.
+class Helpers {
+ public:
+  explicit Helpers(ThreadPool* pool) : before_(here()) { here() = pool; }
+  ~Helpers() { here() = before_; }
+  Helpers(const Helpers&) = delete;
+  Helpers& operator=(const Helpers&) = delete;
+
+  static ThreadPool*& here();
+
+ private:
+  ThreadPool* before_;
+};
+
+// Calls body(i) for i in [0, n). A loop inside a shared one is the work of the thread that comes to
+// it.
+void in_parallel(int n, const std::function<void(int)>& body);
+
+// Calls body(begin, end) for pieces of [0, n), each of `grain` but the last: pieces do not depend on
+// the number of threads.
+template <typename Number, typename Body>
+void in_pieces(Number n, Number grain, const Body& body) {
+  in_parallel(static_cast<int>((n + grain - 1) / grain), [&](int piece) {
+    const Number begin = grain * static_cast<Number>(piece);
+    body(begin, begin + grain < n ? begin + grain : n);
+  });
+}
 
 }  // namespace gsr

@@ -7,30 +7,50 @@
 
 namespace gsr {
 
-Guide::Guide(const Problem& problem, std::size_t max_bytes)
-    : stages_(std::make_unique<guide::Stages>(problem, max_bytes)) {}
+Guide::Guide(const Problem& problem, std::size_t max_bytes, ThreadPool& threads)
+    : threads_(threads),
+      stages_(std::make_unique<guide::Stages>(problem, max_bytes, threads.size())) {}
 
 Guide::~Guide() = default;
 
-double Guide::step(Archive& archive) {
+double Guide::step(Archive& archive, const std::function<bool()>& time_is_up) {
   guide::Stages& s = *stages_;
+  const Helpers helpers(&threads_);
   s.proposer.offer_to(archive);
   s.advance();
   const guide::Proposer::Counts before = s.proposer.counts();
   try {
     if (s.plan.empty()) return look_around();
-    return s.neighbours.due() ? s.neighbours.scan_some() : do_task();
+    return s.batch == nullptr && s.neighbours.due() ? s.neighbours.scan_some()
+                                                    : do_tasks(time_is_up);
   } catch (const Interrupted&) {  // it is begun anew
     s.proposer.take_back(before);
     throw;
   }
 }
 
-double Guide::do_task() {
+double Guide::do_tasks(const std::function<bool()>& time_is_up) {
   idle_ = false;
-  const double work = stages_->plan.do_next();
+  guide::Plan& plan = stages_->plan;
+  const double work =
+      plan.n_side_by_side() > 0 ? scan_side_by_side(time_is_up) : plan.do_next();
   stages_->neighbours.since += work;
   return work;
+}
+
+double Guide::scan_side_by_side(const std::function<bool()>& time_is_up) {
+  guide::Stages& s = *stages_;
+  if (s.batch == nullptr)
+    s.batch = std::make_unique<guide::Batch>(s.plan.n_side_by_side(), true);
+  if (!s.batch->go_on(s.proposer, [&s](int i) { return s.plan.run(i); }, time_is_up)) return 0.0;
+  const std::unique_ptr<guide::Batch> done = std::move(s.batch);
+  const double work = done->merge(s.proposer);
+  s.plan.drop(done->n_merged());
+  return work;
+}
+
+void Guide::show_unfinished(Archive& archive) const {
+  if (stages_->batch != nullptr) stages_->batch->show(archive);
 }
 
 double Guide::look_around() {
@@ -83,6 +103,7 @@ GuideState Guide::state() const {
 
 void Guide::restore(const GuideState& state) {
   guide::Stages& s = *stages_;
+  const Helpers helpers(&threads_);
   s.goals.clear();
   s.goals.book = {state.promises, {}};
   s.simple_done = state.simple_done;

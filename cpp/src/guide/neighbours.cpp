@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "batch.hpp"
 #include "gsr/interrupt.hpp"
 
 namespace gsr::guide {
@@ -69,10 +70,15 @@ double Neighbours::scan(int rounds) {
   for (int round = 0; round < rounds; ++round) {
     const std::vector<Law> laws = laws_to_extend();
     if (laws.empty()) break;
-    for (const Law& law : laws) {
-      work += extend(law);
-      extended.insert(print_of(law, sample_.level));
-    }
+    std::vector<Look> looks;  // long ones first: no thread should come to one when others have ended
+    for (const Law& law : laws) looks.push_back({&law, 0, {}, false, true});
+    for (const Law& law : laws) add_looks(law, sample_.problem.table, looks);
+    work += side_by_side(proposer_, ssize(looks), [&](int i) {
+      const Look& look = looks[i];
+      return look.pairs ? extend_by_pairs(*look.law)
+                        : extend_term(*look.law, look.term, look.base, look.replace);
+    });
+    for (const Law& law : laws) extended.insert(print_of(law, sample_.level));
   }
   return work;
 }
@@ -92,19 +98,17 @@ std::vector<Law> Neighbours::laws_to_extend() const {
   return out;
 }
 
-double Neighbours::extend(const Law& law) {
-  double work = extend_term(law, 0, {}, false);
-  work += extend_by_pairs(law);
+void Neighbours::add_looks(const Law& law, const Table& table, std::vector<Look>& looks) {
+  looks.push_back({&law, 0, {}, false});
   for (Index k = 0; k < ssize(law.phi); ++k) {
-    if (is_constant(law.phi[k], sample_.problem.table)) continue;
+    if (is_constant(law.phi[k], table)) continue;
     const Trees factors = composition::factors(law.phi[k]);
-    work += extend_term(law, k, {}, true);
-    work += extend_term(law, k, factors, true);
-    work += extend_term(law, k, factors, false);
+    looks.push_back({&law, k, {}, true});
+    looks.push_back({&law, k, factors, true});
+    looks.push_back({&law, k, factors, false});
     for (Index f = 0; factors.size() > 1 && f < ssize(factors); ++f)
-      work += extend_term(law, k, without(factors, f), true);
+      looks.push_back({&law, k, without(factors, f), true});
   }
-  return work;
 }
 
 // base times candidates, beside the other terms, and beside the term itself unless it is replaced;

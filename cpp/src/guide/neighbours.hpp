@@ -43,7 +43,15 @@ class Neighbours {
  private:
   std::vector<Law> laws_to_extend() const;
   bool belongs_elsewhere(const Law& law) const;
-  double extend(const Law& law);
+  // One scan for neighbours of a law.
+  struct Look {
+    const Law* law;
+    Index term;
+    Trees base;
+    bool replace;
+    bool pairs = false;
+  };
+  static void add_looks(const Law& law, const Table& table, std::vector<Look>& looks);
   double extend_term(const Law& law, Index term, const Trees& base, bool replace);
   double extend_by_pairs(const Law& law);
   void propose(const Law& law, const Space& space, const Trees& base, const ols::Choice& choice);

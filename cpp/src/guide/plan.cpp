@@ -23,7 +23,7 @@ void Plan::end_stages() {
 }
 
 void Plan::scan(Index number, Task task) {
-  if (is_mine(number)) scan_together(std::move(task));
+  if (is_mine(number)) tasks_.push_back({std::move(task), Kind::scan});
 }
 
 bool Plan::is_mine(std::uint64_t number) const {
@@ -31,15 +31,31 @@ bool Plan::is_mine(std::uint64_t number) const {
 }
 
 double Plan::do_next() {
-  const double work = std::max(1.0, tasks_.front().run());
-  tasks_.pop_front();
-  ++n_done_;
+  const double work = run(0);
+  drop(1);
   return work;
+}
+
+int Plan::n_side_by_side() const {
+  const int most = settings_.n_shares > 1 ? tuning::kSideBySideByIslands : tuning::kSideBySide;
+  int n = 0;
+  for (const Planned& task : tasks_) {
+    if (task.kind != Kind::scan || n == most) break;
+    ++n;
+  }
+  return n;
+}
+
+double Plan::run(int i) const { return std::max(1.0, tasks_[static_cast<std::size_t>(i)].run()); }
+
+void Plan::drop(int n) {
+  tasks_.erase(tasks_.begin(), tasks_.begin() + n);
+  n_done_ += static_cast<std::size_t>(n);
 }
 
 void Plan::skip(std::size_t n_done) {
   for (; n_done_ < n_done && !tasks_.empty(); ++n_done_) {
-    if (tasks_.front().builds) tasks_.front().run();
+    if (tasks_.front().kind == Kind::build) tasks_.front().run();
     tasks_.pop_front();
   }
 }

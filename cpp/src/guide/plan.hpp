@@ -28,11 +28,11 @@ class Plan {
 
   // ---- tasks
   // What is built is needed by the scans after it, on every island.
-  void build(Task task) { tasks_.push_back({std::move(task), true}); }
-  // A scan of which each island does a part.
-  void scan_together(Task task) { tasks_.push_back({std::move(task), false}); }
+  void build(Task task) { tasks_.push_back({std::move(task), Kind::build}); }
+  // A scan of which each island does a part, and each thread.
+  void scan_together(Task task) { tasks_.push_back({std::move(task), Kind::together}); }
   // A scan that is done by one island: by its number, else in turn. Those with the numbers of goals
-  // come first.
+  // come first. Threads do several of them side by side: they must not write what others read.
   void scan(Index number, Task task);
   void scan(Task task) { scan(n_numbers_++, std::move(task)); }
   bool is_mine(std::uint64_t number) const;
@@ -40,6 +40,10 @@ class Plan {
   bool empty() const { return tasks_.empty(); }
   void do_first() { tasks_.front().run(); }
   double do_next();
+  // Scans that come next and are done side by side; 0: what comes next is done by itself.
+  int n_side_by_side() const;
+  double run(int i) const;
+  void drop(int n);
   // What the tasks that are left need is built again.
   void skip(std::size_t n_done);
 
@@ -48,9 +52,10 @@ class Plan {
   bool has_share_of(const GuideState& state) const;
 
  private:
+  enum class Kind { build, together, scan };
   struct Planned {
     Task run;
-    bool builds;
+    Kind kind;
   };
 
   const Settings& settings_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "gsr/interrupt.hpp"
 #include "product_law.hpp"
@@ -30,57 +31,126 @@ bool uses(const Law& law, int feature) {
 }  // namespace
 
 Proposer::Proposer(const Problem& problem, const std::vector<int>& features, const Goals& goals,
-                   std::size_t max_bytes)
-    : problem_(problem),
-      features_(features),
-      goals_(goals),
-      solver_(problem, max_bytes, kColumns, kPsi) {}
+                   std::size_t max_bytes, int n_threads)
+    : problem_(problem), features_(features), goals_(goals) {
+  desks_.resize(static_cast<std::size_t>(n_threads));
+  for (Desk& desk : desks_)
+    desk.solver =
+        std::make_unique<IndividualSolver>(problem, max_bytes / desks_.size(), kColumns, kPsi);
+}
+
+Proposer::Drafting::Drafting(Proposer& proposer, Draft& draft)
+    : proposer_(proposer),
+      draft_(draft),
+      unconverged_before_(proposer.desk().solver->n_unconverged()) {
+  draft.counts = {0, proposer.counts_.simplified_bits};
+  proposer.desk().draft = &draft;
+  proposer.desk().solver->weigh(proposer.weighted_);
+}
+
+Proposer::Drafting::~Drafting() {
+  draft_.n_unconverged = proposer_.desk().solver->n_unconverged() - unconverged_before_;
+  draft_.archive.reset();
+  proposer_.desk().draft = nullptr;
+}
+
+const Archive& Proposer::archive() const {
+  const Draft* draft = desk().draft;
+  return draft != nullptr && draft->archive ? *draft->archive : *archive_;
+}
+
+void Proposer::weigh(bool on) {
+  if (is_drafting()) {
+    desk().solver->weigh(on);
+  } else {
+    weighted_ = on;
+  }
+}
+
+void Proposer::note_promise(Goal& goal, double left) {
+  if (is_drafting()) {
+    desk().draft->promises.emplace_back(&goal, left);
+  } else {
+    goal.promise = std::min(goal.promise, left);
+  }
+}
 
 void Proposer::take_back(const Counts& counts) {
   counts_ = counts;
   individuals_.clear();
 }
 
-// A law for a logarithm is tried as a product too, which says the same better.
+void Proposer::merge(Draft draft) {
+  for (const Law& law : draft.laws) archive_->offer(law);
+  for (const auto& [goal, left] : draft.promises) goal->promise = std::min(goal->promise, left);
+  std::move(draft.individuals.begin(), draft.individuals.end(), std::back_inserter(individuals_));
+  counts_.evaluations += draft.counts.evaluations;
+  counts_.simplified_bits = std::min(counts_.simplified_bits, draft.counts.simplified_bits);
+  n_unconverged_ += draft.n_unconverged;
+}
+
 void Proposer::solve(const std::vector<Basis>& psi, const std::vector<Basis>& phi, bool chosen,
                      Index least_terms) {
+  if (is_drafting()) return solve_in(*desk().draft, psi, phi, chosen, least_terms);
+  Draft draft;
+  {
+    const Drafting drafting(*this, draft);
+    solve_in(draft, psi, phi, chosen, least_terms);
+  }
+  merge(std::move(draft));
+}
+
+// A law for a logarithm is tried as a product too, which says the same better.
+void Proposer::solve_in(Draft& draft, const std::vector<Basis>& psi,
+                        const std::vector<Basis>& phi, bool chosen, Index least_terms) {
   stop_if_asked();
-  ++counts_.evaluations;
+  IndividualSolver& solver = *desk().solver;
+  ++draft.counts.evaluations;
   const Goal* product = goals_.product_of(psi[0]);
   if (!admits_target(problem_, psi[0])) {
     if (product != nullptr) propose_product_only(*product, phi);
     return;
   }
-  solver_.phi().clear();
-  solver_.psi().clear();
-  for (const Basis& basis : psi) solver_.psi().add(basis);
-  for (const Basis& basis : phi) solver_.phi().add(basis);
+  solver.phi().clear();
+  solver.psi().clear();
+  for (const Basis& basis : psi) solver.psi().add(basis);
+  for (const Basis& basis : phi) solver.phi().add(basis);
   Individual individual;
-  individual.fitness = solver_.solve(std::numeric_limits<double>::infinity(), kAnyBits, chosen);
+  individual.fitness = solver.solve(std::numeric_limits<double>::infinity(), kAnyBits, chosen);
   if (!std::isfinite(individual.fitness)) return;
-  const Law fitted = solver_.fitted_law();
-  offer_laws(least_terms);
+  const Law fitted = solver.fitted_law();
+  offer_laws(solver, draft, least_terms);
   if (psi.size() == 1) {
-    individual.phi = solver_.phi().bases();
+    individual.phi = solver.phi().bases();
     individual.psi = psi;
-    individuals_.push_back(std::move(individual));
+    draft.individuals.push_back(std::move(individual));
   }
-  if (fitted.exact && fitted.bits < counts_.simplified_bits) simplify(fitted);
+  if (fitted.exact && fitted.bits < draft.counts.simplified_bits) simplify(fitted);
   if (product != nullptr && psi.size() == 1)
     propose_as_product(fitted, product->plain, {}, fitted.exact ? kExactExponent : kNoisyExponent);
 }
 
-void Proposer::offer_laws(Index least_terms) {
+void Proposer::offer_laws(IndividualSolver& solver, Draft& draft, Index least_terms) {
   std::vector<Law> laws;
-  solver_.collect(*archive_, laws);
+  solver.collect(archive(), laws);
   for (const Law& law : laws)
-    if (std::isfinite(law.rmse) && n_terms(law, problem_.table) >= least_terms)
-      archive_->offer(law);
+    if (std::isfinite(law.rmse) && n_terms(law, problem_.table) >= least_terms) offer(law, draft);
+}
+
+// Whether a law is accepted is asked when drafts are merged: until then it must not stand in the way
+// of others.
+void Proposer::offer(const Law& law, Draft& draft) {
+  if (!archive().would_take(law)) return;
+  draft.exact = draft.exact || law.exact;
+  draft.laws.push_back(law);
+  if (archive_->asks()) return;
+  if (!draft.archive) draft.archive = *archive_;
+  draft.archive->offer(law);
 }
 
 // An exact law may have been found in roundabout terms: powers of its features alone are tried.
 void Proposer::simplify(const Law& law) {
-  counts_.simplified_bits = law.bits;
+  desk().draft->counts.simplified_bits = law.bits;
   std::vector<int> used;
   for (const int f : features_)
     if (uses(law, f)) used.push_back(f);

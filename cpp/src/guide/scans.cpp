@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "batch.hpp"
+
 namespace gsr::guide {
 namespace {
 
@@ -88,7 +90,7 @@ double Scanner::forward(Space& space, Goal& goal) {
     if (!best_of_size && choice.rest > kNearlyExact) continue;
     size = choice.columns.size();
     if (beam.swaps && best_of_size && size > 1) pool.swap(target, choice, kSwapPasses, given);
-    goal.promise = std::min(goal.promise, choice.rest);
+    proposer_.note_promise(goal, choice.rest);
     space.propose(goal, choice, proposer_);
   }
   if (beside && sample_.level < kPartnerPairLevels) pairs_beside_partner(space, goal);
@@ -125,8 +127,10 @@ double Scanner::pairs(Space& space, const std::vector<Goal>& goals) {
   const Index first = n_paired(space.pool);
   const auto best =
       space.pool.pairs(targets, first, space.size(), kPairs, {settings.share, settings.n_shares});
-  for (Index t = 0; t < ssize(owners); ++t)
+  side_by_side(proposer_, ssize(owners), [&](int t) {
     for (const ols::Choice& pair : best[t]) space.propose(*owners[t], pair, proposer_);
+    return 0.0;
+  });
   return sample_.work_of(kPairWork * (static_cast<double>(first) / settings.n_shares) *
                          static_cast<double>(space.size()) *
                          (static_cast<double>(sample_.n_rows()) +

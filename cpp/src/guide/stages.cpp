@@ -18,9 +18,9 @@ std::vector<int> without_those_of(const Monomial& monomial, const std::vector<in
 
 }  // namespace
 
-Stages::Stages(const Problem& problem, std::size_t max_bytes)
+Stages::Stages(const Problem& problem, std::size_t max_bytes, int n_threads)
     : sample(problem),
-      proposer(problem, sample.features, goals, max_bytes),
+      proposer(problem, sample.features, goals, max_bytes, n_threads),
       plan(problem.settings),
       scanner(sample, goals, proposer),
       parametric(sample, goals, proposer),
@@ -44,6 +44,7 @@ std::size_t Stages::next_from(std::size_t number) const {
 
 void Stages::begin(std::size_t number) {
   const Stage& stage = kStages[number];
+  batch.reset();
   clear_pools();
   choose_rows(stage);
   proposer.weigh(stage.look == Look::weighted);

@@ -1,6 +1,9 @@
 // The pieces of the guide, and the tasks that each stage makes of them.
 #pragma once
 
+#include <memory>
+
+#include "batch.hpp"
 #include "beside_scan.hpp"
 #include "group_scan.hpp"
 #include "neighbours.hpp"
@@ -13,7 +16,7 @@ namespace gsr::guide {
 
 class Stages {
  public:
-  Stages(const Problem& problem, std::size_t max_bytes);
+  Stages(const Problem& problem, std::size_t max_bytes, int n_threads);
 
   // Chooses rows, makes goals and plans the tasks.
   void begin(std::size_t number);
@@ -26,6 +29,7 @@ class Stages {
   Goals goals;
   Proposer proposer;
   Plan plan;
+  std::unique_ptr<Batch> batch;  // of the scans that come next, if it is under way
   Spaces spaces;
   Scanner scanner;
   ParametricScan parametric;

@@ -97,6 +97,11 @@ inline constexpr double kOperationsPerRow = 300.0, kOperations = 4e4;
 inline constexpr double kIdle = 2000.0;  // individuals until the next look for something to do
 // Operations of a scan of pairs: it stays short enough to be interrupted.
 inline constexpr double kPairOperations = 3e9;
+// Scans that are done side by side and do not see what the others find: more keep more threads busy
+// to the end, fewer come sooner to the next look at what was found.
+inline constexpr int kSideBySide = 16;
+// Islands have few threads each, and exchange what they find.
+inline constexpr int kSideBySideByIslands = 4;
 // A goal of which nothing is left to explain, with and without the proposal of its free terms.
 inline constexpr double kNothingToScan = 1.0, kFreeTermsAlone = 2.0;
 
