@@ -368,6 +368,7 @@ void bind_evolution(py::module_& m) {
       .def("interrupt", &Evolution::interrupt)
       .def_property_readonly("work", &Evolution::work)
       .def_property_readonly("pursuits_done", &Evolution::pursuits_done)
+      .def_property_readonly("scanned_features", &Evolution::scanned_features)
       .def("front", [](const Evolution& e) { return e.archive().front(); })
       .def("runners_up", [](const Evolution& e) { return e.archive().runners_up(); })
       .def_property_readonly("generation", &Evolution::generation)

@@ -55,6 +55,10 @@ class Evolution {
   Status status() const { return status_; }
   // Whether the guide has gone through all stages of pursuit.
   bool pursuits_done() const { return guide_ != nullptr && guide_->pursuits_done(); }
+  // Features that the guide combines with each other, numbered from 1; empty if there is no guide.
+  std::vector<int> scanned_features() const {
+    return guide_ != nullptr ? guide_->scanned_features() : std::vector<int>();
+  }
   const Archive& archive() const { return archive_; }
   const Problem& problem() const { return *problem_; }
   long n_unconverged() const;  // ADMM solves that hit their limit
