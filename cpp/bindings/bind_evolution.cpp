@@ -256,6 +256,7 @@ void bind_settings(py::module_& m) {
       .def_readwrite("target_stage", &Settings::target_stage)
       .def_readwrite("seed", &Settings::seed)
       .def_readwrite("scan_seed", &Settings::scan_seed)
+      .def_readwrite("scan_factor", &Settings::scan_factor)
       .def_readwrite("share", &Settings::share)
       .def_readwrite("n_shares", &Settings::n_shares)
       .def_readwrite("n_threads", &Settings::n_threads)

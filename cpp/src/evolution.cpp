@@ -57,6 +57,7 @@ Problem validated(Problem problem) {
   require(1 <= s.depth && s.depth <= kMaxRows, "depth out of range");
   require(s.admm.rho > 0.0, "rho must be positive");
   require(0 <= s.share && s.share < s.n_shares, "share out of range");
+  require(1.0 <= s.scan_factor && s.scan_factor <= 100.0, "scan_factor out of range");
   require(problem.row_weights.empty() ||
               problem.row_weights.size() == static_cast<std::size_t>(problem.x.features.stride()),
           "one weight for each row");

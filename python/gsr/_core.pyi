@@ -168,6 +168,7 @@ class Settings:
     target_stage: int
     seed: int
     scan_seed: int
+    scan_factor: float
     share: int
     n_shares: int
     n_threads: int

@@ -69,7 +69,8 @@ inline Index rows(int level, int n_features) {
   const Index few = 40 + 4 * std::min(n_features, 12);
   return level == 0 ? few : level == 1 ? 2 * few : level == 2 ? 4 * few : 1600;
 }
-inline constexpr Index kWeightedRows = 300;  // noise averages out over more rows
+// Noise averages out over more rows: these two are multiplied by `scan_factor`.
+inline constexpr Index kWeightedRows = 300;
 inline constexpr Index kPursuitRows = 100;   // for each level of the pursuit; time against noise
 inline Index pursuit_rows(int level) { return level == 0 ? kPursuitRows : 2 * kPursuitRows; }
 inline constexpr Index kPrefactorRows = 1000;  // a quadratic fit has many columns
