@@ -307,7 +307,6 @@ def core_settings(parameters: Mapping[str, Any]) -> Any:
     settings = options.make_settings(asked.preset, encoding, asked.hyperparameters)
     for name, allowed in validation.PARAMETERS.items():
         options.check_option(name, parameters[name], allowed)
-    options.check_option("max_rows", asked.max_rows, options.Range(int, row_sets.MIN_ROWS))
     options.check_required("islands", asked.islands, validation.PARAMETERS["islands"])
     options.check_choice("poles", asked.poles, selection.POLE_POLICIES)
     options.check_choice("missing", asked.missing, row_sets.MISSING)
