@@ -14,7 +14,7 @@ from gsr.deadline import in_time, is_late
 from gsr.problem import Problem
 from gsr.rows import Rows
 from gsr.selection import FrontEntry, PolePolicy
-from gsr.selection.criteria import Criterion
+from gsr.selection.criteria import Criterion, rough_length
 from gsr.selection.fitted import LawLike, Training, without_repeats
 from gsr.selection.kinds import beside_front
 from gsr.selection.noise_choice import choose_noise, promising
@@ -154,11 +154,15 @@ def _shortened(
     """
     if any(entry.exact for entry in entries):
         return []
+
+    def roughly(entry: FrontEntry) -> float:  # the length takes long
+        return rough_length(entry.law, everything)
+
     found: list[FrontEntry] = []
-    best = tidied(min(entries, key=lambda entry: entry.length), everything)
+    best = tidied(min(entries, key=roughly), everything)
     while True:
         less = _with_less(best, problem, everything, until)
-        shortest = min(less, key=lambda each: each.length, default=best)
+        shortest = min(less, key=roughly, default=best)
         if not shortest.length < best.length:
             return found
         found.append(best := shortest)
