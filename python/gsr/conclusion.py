@@ -14,7 +14,7 @@ from gsr.deadline import in_time, is_late
 from gsr.problem import Problem
 from gsr.rows import Rows
 from gsr.selection import FrontEntry, PolePolicy
-from gsr.selection.criteria import Criterion, rough_length
+from gsr.selection.criteria import Criterion, priced_length
 from gsr.selection.fitted import LawLike, Training, without_repeats
 from gsr.selection.kinds import beside_front
 from gsr.selection.noise_choice import choose_noise, promising
@@ -24,7 +24,8 @@ from gsr.selection.tidy import tidied
 #: Laws beside the front that are fitted to all rows of a long table.
 RUNNERS_UP = 10
 #: When the steps must be done, in parts of the time that is left after the search.
-NOISE, FREED, FITTED, CHOSEN, REFITTED, SHORTENED, PRESENTED = 0.15, 0.25, 0.4, 0.5, 0.6, 0.7, 0.75
+NOISE, FREED, FITTED, CHOSEN = 0.15, 0.25, 0.4, 0.45
+REFITTED, SHORTENED, PRESENTED = 0.55, 0.7, 0.75
 
 
 @dataclass(frozen=True)
@@ -155,17 +156,19 @@ def _shortened(
     if any(entry.exact for entry in entries):
         return []
 
-    def roughly(entry: FrontEntry) -> float:  # the length takes long
-        return rough_length(entry.law, everything)
+    def bits(entry: FrontEntry) -> float:  # those of the choice take long
+        return priced_length(entry.law, everything)
 
     found: list[FrontEntry] = []
-    best = tidied(min(entries, key=roughly), everything)
-    while True:
-        less = _with_less(best, problem, everything, until)
-        shortest = min(less, key=roughly, default=best)
-        if not shortest.length < best.length:
-            return found
+    best = min(entries, key=bits)
+    while not is_late(until):
+        shortest = min(_with_less(best, problem, everything, until), key=bits, default=best)
+        if not bits(shortest) < bits(best):
+            shortest = tidied(best, everything)  # a bracket may hide a part that is not needed
+        if shortest is best:
+            break
         found.append(best := shortest)
+    return found
 
 
 def _with_less(
