@@ -24,8 +24,8 @@ from gsr.selection.tidy import tidied
 #: Laws beside the front that are fitted to all rows of a long table.
 RUNNERS_UP = 10
 #: When the steps must be done, in parts of the time that is left after the search.
-NOISE, FREED, FITTED, CHOSEN = 0.15, 0.25, 0.4, 0.45
-REFITTED, SHORTENED, PRESENTED = 0.55, 0.7, 0.75
+NOISE, FREED, FITTED, CHOSEN = 0.15, 0.25, 0.4, 0.5
+REFITTED, SHORTENED, PRESENTED = 0.65, 0.72, 0.75
 
 
 @dataclass(frozen=True)

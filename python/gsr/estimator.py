@@ -103,7 +103,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         with `max_time` only if the search ends before.
     max_rows : int, optional
         Rows that the search looks at, at most; laws are confirmed and fitted on all. Unless given,
-        1,000, and 5,000 from where a law leaves nothing but noise, if time allows.
+        1,000, and up to 5,000 from where a law leaves nothing but noise, if `max_time` allows.
 
     errors : {"auto", "constant", "relative", "poisson"}
         **Noise.** How measurements of y scatter around the law: equally everywhere, in proportion

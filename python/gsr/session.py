@@ -30,8 +30,8 @@ MANY_ROWS = 300
 SAME_CHECKPOINTS = 5
 SAME_GROWTH = 6.0
 #: The search goes on with more rows if noise is at least this part of the spread of y (R2 below
-#: 0.999), there are so many times more, and the search up to there, on so many rows, took no more
-#: than one part in this many of the time that is left.
+#: 0.999), there are so many times more, and all that was done up to there would, on so many rows,
+#: take no more than one part in this many of the time that is left.
 LEAST_NOISE = 0.03
 LEAST_GROWTH = 1.5
 MOST_REPEATED = 2.0
@@ -73,7 +73,6 @@ class Session:
         self.started = time.perf_counter()
         self.checkpoint_seconds = 0.0  # of the last one
         self.seconds_compared = 0.0  # of all
-        self.seconds_searched = 0.0  # up to the last one
         self.work_before = (0, 0)  # generations and evaluations of searches given up
         self.kept: list[LawLike] = []  # the best laws of earlier checkpoints
         self._best: tuple[Any, float, int] | None = None  # terms, work when they came up, times
@@ -181,7 +180,6 @@ class Session:
     def _look(self, checkpoint: float) -> bool:
         """Judge the noise, and tell whether the search has settled."""
         start = time.perf_counter()
-        self.seconds_searched = start - self.started - self.seconds_compared
         until = None
         if self.max_time is not None:
             until = start + min(LONGEST_CHECKPOINT * self.max_time, self._time_left() or 0.0)
@@ -239,8 +237,11 @@ class Session:
         """Return on how many rows what was done so far can be done again."""
         if self.max_time is None:
             return MORE_ROWS
-        again = MOST_REPEATED * max(self.seconds_searched, 1e-3)
-        return int(n_rows * (self._time_left() or 0.0) / again)
+        again = MOST_REPEATED * max(time.perf_counter() - self.started, 1e-3)
+        possible = int(n_rows * (self._time_left() or 0.0) / again)
+        return max(
+            (n for n in (n_rows, MORE_ROWS // 2, MORE_ROWS) if n <= possible), default=n_rows
+        )
 
     def _restart(self, problem: Problem, laws: Sequence[LawLike]) -> None:
         """Go on with other weights or rows, from the laws found so far."""
