@@ -9,6 +9,7 @@ import pytest
 
 from gsr import GSRRegressor
 from gsr.problem import make_evolution
+from gsr.selection.plainer import with_a_part_less
 from gsr.session import Session
 from gsr.subset import MAX_ROWS, MORE_ROWS
 
@@ -73,12 +74,6 @@ def test_structure_is_explained_before_more_rows_are_looked_at():
     assert n_rows(session) == MAX_ROWS
 
 
-def test_too_little_time_leaves_the_rows_as_they_are():
-    X = table()
-    problem_time = searched(X, noisy(X), max_evals=None, max_time=0.3)
-    assert n_rows(problem_time) <= MORE_ROWS
-
-
 def test_weights_of_more_rows_are_theirs():
     X = table()
     weights = np.random.default_rng(2).uniform(0.5, 2.0, N)
@@ -110,3 +105,13 @@ def test_a_fit_is_the_same_again():
     first, second = (str(model.equation_) for model in models)
     assert first == second
     assert models[0].n_rows_ == N
+
+
+def test_parts_of_a_law_are_left_out_one_at_a_time():
+    X = table()[:200]
+    model = GSRRegressor(random_state=0, n_jobs=1, max_evals=300, start="y = x1*x2 + x3")
+    entry = model.fit(X, X[:, 0] * X[:, 1] + X[:, 2]).front_[model.best_index_]
+    shorter = [model.front_[0].make(law) for law in with_a_part_less(entry.law, entry.data)]
+    terms = {tuple(sorted(str(term) for _, term in each.terms()[1])) for each in shorter}
+    assert ("x3",) in terms
+    assert ("x1*x2",) in terms
