@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 #: Probability of the chosen law among the kinds that were found, below which the rows do not
 #: determine it.
 LEAST_SUPPORT = 0.95
+#: Columns that are named in a line.
+SHOWN_LEFT_OUT = 5
 
 Array = npt.NDArray[np.float64]
 Self = TypeVar("Self", bound="Presentation")
@@ -50,6 +52,25 @@ class Presentation:
     _names: list[str]
     _others: Sequence[FrontEntry] = ()
     _numbered: Sequence[FrontEntry] = ()
+    left_out_: list[str]
+    _to_insist = "give fewer columns to insist"
+
+    def _left_out_line(self) -> str:
+        """Say which columns the guided search did not combine with others; empty if there are none.
+
+        Returns
+        -------
+        str
+            One line, with how to insist on columns.
+        """
+        names = self.left_out_
+        if not names:
+            return ""
+        shown = ", ".join(names[:SHOWN_LEFT_OUT]) + (", ..." if len(names) > SHOWN_LEFT_OUT else "")
+        return (
+            f"{len(names)} of {len(self._names)} columns were not combined in the guided search: "
+            f"{shown}; {self._to_insist}"
+        )
 
     # ---- laws --------------------------------------------------------------------------------
 

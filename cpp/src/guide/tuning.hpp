@@ -74,7 +74,8 @@ inline Index rows(int level, int n_features) {
   const Index few = 40 + 4 * std::min(n_features, 12);
   return level == 0 ? few : level == 1 ? 2 * few : level == 2 ? 4 * few : 1600;
 }
-inline constexpr Index kWeightedRows = 300;  // noise averages out over more rows
+// Noise averages out over more rows: these two are multiplied by `scan_factor`.
+inline constexpr Index kWeightedRows = 300;
 inline constexpr Index kPursuitRows = 100;   // for each level of the pursuit; time against noise
 inline Index pursuit_rows(int level) { return level == 0 ? kPursuitRows : 2 * kPursuitRows; }
 inline constexpr Index kPrefactorRows = 1000;  // a quadratic fit has many columns
@@ -87,7 +88,31 @@ inline constexpr double kLeastWeight = 0.1;
 
 // Features that are combined with each other: pools grow with powers of it.
 inline constexpr std::size_t kMostFeatures = 10;
-inline constexpr int kBins = 8;  // of a feature, to see what it explains of y in any shape
+
+// ---- screening of many features ----------------------------------------------------------------
+
+// Functions of a feature, to see what it explains in any shape: polynomials of its ranks up to this
+// degree, one for each so many rows.
+inline constexpr Index kShapes = 5, kRowsPerShape = 10;
+inline constexpr double kClippedPart = 0.01;  // of the rows at either end
+// Nats beyond chance: one data set in 20 without any law has a feature that is chosen.
+inline constexpr double kLeastEvidence = 3.0;
+// Steps without a new feature take functions of chosen ones out of the way.
+inline constexpr int kScreeningSteps = 2 * kMostFeatures;
+// Functions that are taken out: one for each so many rows leaves enough to judge the others by.
+inline constexpr Index kRowsPerExplained = 4, kMostExplained = 200;
+inline constexpr double kAllExplained = 1e-7;   // of the norm of y
+inline constexpr double kSameFunction = 1e-4;   // norm beside the others
+inline constexpr double kSameFeature = 1e-6;    // squared norm beside another
+// 100 features and 1,000 rows take 0.1 s. All pairs of more features are too many.
+inline constexpr Index kMostPairedFeatures = 400;
+inline constexpr double kTripleOperations = 3e8;
+// All rows of a search have a say as long as memory and time allow; few would show chance alone.
+inline Index screened_rows(Index n_features) {
+  const auto d = static_cast<double>(std::max<Index>(1, n_features));
+  const double m = std::min(d, static_cast<double>(kMostPairedFeatures));
+  return std::max<Index>(500, static_cast<Index>(std::min(4e5 / d, 2e7 / (m * m))));
+}
 
 // ---- work ------------------------------------------------------------------------------------
 
