@@ -79,7 +79,7 @@ std::vector<Pursuit::Model> Pursuit::search(const Buffer& target, const Buffer& 
   beside_free_ = refiner.spread(target.data()) / spread_;
   weigh_columns(refiner, row_weights);
   const double exactly = std::max(kExactly, kAtRounding / beside_free_);
-  std::vector<Model> found, paired, open(1);
+  std::vector<Model> found, paired, repeated, open(1);
   for (int depth = 0; depth < widths_.terms; ++depth) {
     std::vector<Model> next;
     for (const Model& model : open)
@@ -87,11 +87,13 @@ std::vector<Pursuit::Model> Pursuit::search(const Buffer& target, const Buffer& 
     found.insert(found.end(), next.begin(), next.end());
     if (depth == 0 && widths_.terms > 1) {
       paired = pairs(refiner);
-      found.insert(found.end(), paired.begin(), paired.end());
+      repeated = repetitions(refiner);
+      for (const std::vector<Model>* models : {&paired, &repeated})
+        found.insert(found.end(), models->begin(), models->end());
     }
     if (depth == 1) std::move(paired.begin(), paired.end(), std::back_inserter(next));
     open = beam(std::move(next), depth == 0 ? widths_.first : widths_.beam);
-    const double left = std::min(best_left(open), best_left(paired));
+    const double left = std::min({best_left(open), best_left(paired), best_left(repeated)});
     if (left < exactly || left > (depth == 0 ? kLeftByOne : kLeftByTwo)) break;
   }
   operations_ += kRefinedColumnWork * static_cast<double>(refiner.n_columns_evaluated()) *
@@ -264,6 +266,82 @@ std::vector<Pursuit::Model> Pursuit::pairs(Refiner& refiner) {
   }
   refine_best(refiner, models, widths_.kept, 0);
   return models;
+}
+
+// The first families with constants; an oscillation is two columns, and is found by itself.
+std::vector<std::vector<std::size_t>> Pursuit::repeated_families() const {
+  std::map<int, std::vector<std::size_t>> of_family;
+  const std::vector<Dictionary::Entry>& entries = dictionary_.entries();
+  for (std::size_t e = 0; e < entries.size(); ++e)
+    if (entries[e].inner > 0 && entries[e].phase < 0 && norms_[entries[e].column] > 0.0)
+      of_family[entries[e].family].push_back(e);
+  std::vector<std::vector<std::size_t>> out;
+  for (auto& [family, members] : of_family)
+    if (members.size() > 1 && out.size() < widths_.repeated) out.push_back(std::move(members));
+  return out;
+}
+
+// Members of one family hide each other: of two peaks on a decay, or of three decays, no single one
+// explains as much as some other function. So two of them are looked at together, with a third one
+// or a simple term.
+std::vector<Pursuit::Model> Pursuit::repetitions(Refiner& refiner) {
+  if (widths_.repeated == 0 || best_of_families(refiner, Model{}).empty()) return {};
+  std::vector<std::size_t> simple = paired_entries();
+  simple.resize(std::min(simple.size(), kBesideRepeated));
+  std::vector<Model> models;
+  for (const std::vector<std::size_t>& members : repeated_families()) {
+    stop_if_asked();
+    std::vector<std::size_t> chosen = members;
+    for (const std::size_t e : simple)
+      if (std::find(members.begin(), members.end(), e) == members.end()) chosen.push_back(e);
+    for (const Triple& triple : best_triples(chosen, ssize(members))) {
+      Model model;
+      for (const Index k : triple) add(model, {chosen[k], 0.0, 0.0});
+      if (model.inner <= kMostInner) models.push_back(std::move(model));
+    }
+  }
+  refine_best(refiner, models, widths_.kept, 0);
+  return models;
+}
+
+// The best three of the first n_members entries, and the best two of them with another entry. Beside
+// no terms, what columns explain follows from their correlations with the target and each other.
+std::vector<Pursuit::Triple> Pursuit::best_triples(const std::vector<std::size_t>& chosen,
+                                                   Index n_members) {
+  const auto m = ssize(chosen);
+  Matrix columns(columns_.stride(), m);
+  Vector correlation(m);
+  for (Index k = 0; k < m; ++k) {
+    const Index j = dictionary_.entries()[chosen[k]].column;
+    columns.col(k) = Eigen::Map<const Vector>(columns_[j], columns_.stride());
+    correlation(k) = correlation_(j);
+  }
+  const Matrix gram = columns.transpose() * columns;
+  operations_ += static_cast<double>(m * (m * columns_.stride() + 4 * n_members * n_members));
+  std::array<Triple, 2> best{};
+  std::array<double, 2> most{};
+  for (Index a = 0; a < n_members; ++a)
+    for (Index b = a + 1; b < n_members; ++b) {
+      const double along = gram(a, b), rest = 1.0 - along * along;
+      if (rest < kLeastOfTriple) continue;
+      const double of_b = correlation(b) - along * correlation(a);
+      const double by_two = correlation(a) * correlation(a) + of_b * of_b / rest;
+      for (Index c = b + 1; c < m; ++c) {
+        const double inside = gram(b, c) - along * gram(a, c);
+        const double left = 1.0 - gram(a, c) * gram(a, c) - inside * inside / rest;
+        if (left < kLeastOfTriple) continue;
+        const double of_c = correlation(c) - gram(a, c) * correlation(a) - inside * of_b / rest;
+        const double gain = by_two + of_c * of_c / left;
+        const int kind = c < n_members ? 0 : 1;
+        if (gain <= most[kind]) continue;
+        best[kind] = {a, b, c};
+        most[kind] = gain;
+      }
+    }
+  std::vector<Triple> out;
+  for (const int kind : {0, 1})
+    if (most[kind] > 0.0) out.push_back(best[kind]);
+  return out;
 }
 
 bool Pursuit::is_degenerate(Refiner& refiner, const Model& model) const {

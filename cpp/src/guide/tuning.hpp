@@ -266,8 +266,8 @@ inline constexpr double kOtherWork = 1.0;
 
 // The widths were raised until a set of 28 standard curves with 2 % noise gained nothing more.
 inline constexpr int kPursuitTerms = 3;
-inline constexpr Pursuit::Widths kNarrowPursuit{kPursuitTerms, 3, 1, 8, 3};
-inline constexpr Pursuit::Widths kWidePursuit{kPursuitTerms, 8, 3, 16, 6};
+inline constexpr Pursuit::Widths kNarrowPursuit{kPursuitTerms, 3, 1, 8, 3, 24};
+inline constexpr Pursuit::Widths kWidePursuit{kPursuitTerms, 8, 3, 16, 6, 24};
 inline constexpr Dictionary::Extent kFewEntries{1500, false, false};
 inline constexpr Dictionary::Extent kManyEntries{3000, true, false};
 // Left sides at the first level and later; those after the first kFullyPursued get a term less.
@@ -279,6 +279,10 @@ inline constexpr int kGlance = 8, kFull = 40;       // steps of refinement
 inline constexpr int kMostInner = 6;                // constants inside one model
 inline constexpr std::size_t kProposedEach = 8;     // models of each number of constants
 inline constexpr std::size_t kPairedColumns = 300;  // of which all pairs are looked at
+inline constexpr std::size_t kBesideRepeated = 60;  // simple terms beside two of a family
+// Share of a column that two others must leave; three decays of similar rates leave 1e-7 of the
+// third, and data of five digits tell them apart.
+inline constexpr double kLeastOfTriple = 1e-10;
 // A term this many times larger than the spread of the target is cancelled by others: its constant
 // has run away, and a simpler term says the same.
 inline constexpr double kCancelled = 100.0;
@@ -306,8 +310,8 @@ inline constexpr Index kRowsPerFreeColumn = 3;
 inline constexpr Index kBesidePlainTerms = 1500;
 inline constexpr Dictionary::Extent kBesideEntries{8000, false, true};
 // Every family is tried: once simple terms are free, all that is smooth looks alike on the grid.
-inline constexpr Pursuit::Widths kOneTermBeside{1, 6, 1, 400, 6};
-inline constexpr Pursuit::Widths kTwoTermsBeside{2, 4, 1, 24, 3};
+inline constexpr Pursuit::Widths kOneTermBeside{1, 6, 1, 400, 6, 0};
+inline constexpr Pursuit::Widths kTwoTermsBeside{2, 4, 1, 24, 3, 0};
 inline constexpr double kSeenBesideNoise = 0.9;  // in noise a single term leaves more
 // A law is exact if no more of the target is left, and its last term leaves little of what the
 // others leave.
