@@ -268,6 +268,28 @@ std::vector<Pursuit::Model> Pursuit::pairs(Refiner& refiner) {
   return models;
 }
 
+namespace {
+
+// What three columns of unit norm explain follows from their correlations with the target and each
+// other.
+Pursuit::Triple weigh_triple(const Matrix& gram, const Vector& along,
+                             const std::array<Index, 3>& places) {
+  const auto [a, b, c] = places;
+  Pursuit::Triple out{places, 0.0, {}};
+  const double ab = gram(a, b), ac = gram(a, c), rest = 1.0 - ab * ab;
+  if (rest < kLeastOfTriple) return out;
+  const double of_b = along(b) - ab * along(a), bc = gram(b, c) - ab * ac;
+  const double left = 1.0 - ac * ac - bc * bc / rest;
+  if (left < kLeastOfTriple) return out;
+  const double of_c = along(c) - ac * along(a) - bc * of_b / rest;
+  const double third = of_c / left, second = (of_b - bc * third) / rest;
+  out.gain = along(a) * along(a) + of_b * of_b / rest + of_c * third;
+  out.signs = {along(a) > ab * second + ac * third, second > 0.0, third > 0.0};
+  return out;
+}
+
+}  // namespace
+
 // The first families with constants; an oscillation is two columns, and is found by itself.
 std::vector<std::vector<std::size_t>> Pursuit::repeated_families() const {
   std::map<int, std::vector<std::size_t>> of_family;
@@ -296,7 +318,7 @@ std::vector<Pursuit::Model> Pursuit::repetitions(Refiner& refiner) {
       if (std::find(members.begin(), members.end(), e) == members.end()) chosen.push_back(e);
     for (const Triple& triple : best_triples(chosen, ssize(members))) {
       Model model;
-      for (const Index k : triple) add(model, {chosen[k], 0.0, 0.0});
+      for (const Index k : triple.places) add(model, {chosen[k], 0.0, 0.0});
       if (model.inner <= kMostInner) models.push_back(std::move(model));
     }
   }
@@ -304,43 +326,39 @@ std::vector<Pursuit::Model> Pursuit::repetitions(Refiner& refiner) {
   return models;
 }
 
-// The best three of the first n_members entries, and the best two of them with another entry. Beside
-// no terms, what columns explain follows from their correlations with the target and each other.
+// Two of the first n_members entries with a third one or any other, the best few by what they
+// explain, no two with third ones of the same family. Those whose members have coefficients of one
+// sign count by themselves: on a coarse grid a difference of neighbours stands in for anything.
 std::vector<Pursuit::Triple> Pursuit::best_triples(const std::vector<std::size_t>& chosen,
                                                    Index n_members) {
   const auto m = ssize(chosen);
   Matrix columns(columns_.stride(), m);
-  Vector correlation(m);
+  Vector along(m);
   for (Index k = 0; k < m; ++k) {
     const Index j = dictionary_.entries()[chosen[k]].column;
     columns.col(k) = Eigen::Map<const Vector>(columns_[j], columns_.stride());
-    correlation(k) = correlation_(j);
+    along(k) = correlation_(j);
   }
   const Matrix gram = columns.transpose() * columns;
-  operations_ += static_cast<double>(m * (m * columns_.stride() + 4 * n_members * n_members));
-  std::array<Triple, 2> best{};
-  std::array<double, 2> most{};
+  operations_ += static_cast<double>(m * (m * columns_.stride() + 6 * n_members * n_members));
+  std::map<std::pair<int, bool>, Triple> best;  // by the third one's family and the signs
   for (Index a = 0; a < n_members; ++a)
-    for (Index b = a + 1; b < n_members; ++b) {
-      const double along = gram(a, b), rest = 1.0 - along * along;
-      if (rest < kLeastOfTriple) continue;
-      const double of_b = correlation(b) - along * correlation(a);
-      const double by_two = correlation(a) * correlation(a) + of_b * of_b / rest;
+    for (Index b = a + 1; b < n_members; ++b)
       for (Index c = b + 1; c < m; ++c) {
-        const double inside = gram(b, c) - along * gram(a, c);
-        const double left = 1.0 - gram(a, c) * gram(a, c) - inside * inside / rest;
-        if (left < kLeastOfTriple) continue;
-        const double of_c = correlation(c) - gram(a, c) * correlation(a) - inside * of_b / rest;
-        const double gain = by_two + of_c * of_c / left;
-        const int kind = c < n_members ? 0 : 1;
-        if (gain <= most[kind]) continue;
-        best[kind] = {a, b, c};
-        most[kind] = gain;
+        const Triple triple = weigh_triple(gram, along, {a, b, c});
+        const bool one_sign = triple.signs[0] == triple.signs[1] &&
+                              (c >= n_members || triple.signs[1] == triple.signs[2]);
+        Triple& known = best[{dictionary_.entries()[chosen[c]].family, one_sign}];
+        if (triple.gain > known.gain) known = triple;
       }
-    }
+  std::vector<std::pair<bool, Triple>> sorted;
+  for (const auto& [kind, triple] : best)
+    if (triple.gain > 0.0) sorted.emplace_back(kind.second, triple);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second.gain > b.second.gain; });
+  keep_first_of_each(sorted, kTriplesEach, [](const auto& each) { return each.first ? 1 : 0; });
   std::vector<Triple> out;
-  for (const int kind : {0, 1})
-    if (most[kind] > 0.0) out.push_back(best[kind]);
+  for (const auto& [one_sign, triple] : sorted) out.push_back(triple);
   return out;
 }
 

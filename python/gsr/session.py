@@ -14,7 +14,7 @@ from gsr import search
 from gsr.blueprint import start_from
 from gsr.exceptions import InterruptedWarning
 from gsr.problem import Problem, make_evolution
-from gsr.selection.fitted import LawLike, structure, without_repeats
+from gsr.selection.fitted import LawLike, Training, structure, without_repeats
 from gsr.selection.noise_choice import MOST_LAWS, Explained, choose_noise, explain, promising
 
 #: Work, in individuals, until the first checkpoint, and by which factor the next one is later; on
@@ -67,6 +67,7 @@ class Session:
         self.seconds_compared = 0.0  # of all
         self.work_before = (0, 0)  # generations and evaluations of searches given up
         self.kept: list[LawLike] = []  # the best laws of earlier checkpoints
+        self._wanted: str | None = None  # kind of noise that the last checkpoint spoke for
         self._best: tuple[Any, float, int] | None = None  # terms, work when they came up, times
 
     def run(self) -> str:
@@ -197,11 +198,24 @@ class Session:
         if best is None:
             return None
         self.kept = [*self.kept[-MOST_LAWS:], best.law]
-        if problem.differs(best.data):
+        if self._is_lasting(best.data):
             self._restart(problem.weighted(best), laws)
         elif problem.resists_differently(resisting := problem.resisting(best.law)):
             self._restart(resisting, laws)
         return best
+
+    def _is_lasting(self, data: Training) -> bool:
+        """Tell whether the noise of data is another one, and worth a new start.
+
+        What approximations leave looks like one kind of noise and then like another, and a search
+        that starts anew each time never gets to the law. So after the first change a kind must
+        come up twice.
+        """
+        before = self._wanted
+        self._wanted = data.noise.kind if self.problem.differs(data) else None
+        if self._wanted is None:
+            return False
+        return self._wanted == before or self.work_before == (0, 0)
 
     def _restart(self, problem: Problem, laws: Sequence[LawLike]) -> None:
         """Go on with rows weighted for their noise, from the laws found so far."""
@@ -211,7 +225,7 @@ class Session:
         # Nothing is changed before all is made: Ctrl-C may come at any time.
         self.problem, self.evolution = problem, evolution
         self.work_before = (self.work_before[0] + done[0], self.work_before[1] + done[1])
-        self.kept, self._best = [*laws], None
+        self.kept, self._best, self._wanted = [*laws], None, None
 
     def _has_settled(self, law: LawLike, checkpoint: float) -> bool:
         terms = structure(law)

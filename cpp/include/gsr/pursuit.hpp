@@ -21,6 +21,13 @@ class Pursuit {
     int n_constants() const { return inner + static_cast<int>(terms.size()); }
   };
 
+  // Three candidate terms.
+  struct Triple {
+    std::array<Index, 3> places{};  // in a list of entries
+    double gain = 0.0;
+    std::array<bool, 3> signs{};  // of the coefficients, true: positive
+  };
+
   // Of each kind, by the number of constants inside (0, 1, more):
   struct Widths {
     int terms;             // of the longest model
@@ -61,7 +68,6 @@ class Pursuit {
   std::vector<std::size_t> paired_entries() const;
   // Two or three terms of one family at once, the two beside a simple term.
   std::vector<Model> repetitions(Refiner& refiner);
-  using Triple = std::array<Index, 3>;  // places in a list of entries
   std::vector<Triple> best_triples(const std::vector<std::size_t>& chosen, Index n_members);
   std::vector<std::vector<std::size_t>> repeated_families() const;
   void add(Model& model, const Pick& pick) const;

@@ -280,6 +280,7 @@ inline constexpr int kMostInner = 6;                // constants inside one mode
 inline constexpr std::size_t kProposedEach = 8;     // models of each number of constants
 inline constexpr std::size_t kPairedColumns = 300;  // of which all pairs are looked at
 inline constexpr std::size_t kBesideRepeated = 60;  // simple terms beside two of a family
+inline constexpr std::size_t kTriplesEach = 3;  // of a family, for each kind of signs
 // Share of a column that two others must leave; three decays of similar rates leave 1e-7 of the
 // third, and data of five digits tell them apart.
 inline constexpr double kLeastOfTriple = 1e-10;
