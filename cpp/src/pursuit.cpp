@@ -189,21 +189,21 @@ std::vector<Pursuit::Model> Pursuit::extensions(Refiner& refiner, const Model& m
     models.push_back(model);
     add(models.back(), pick);
   }
-  refine_best(refiner, models, model.terms.empty() ? widths_.first : widths_.kept, model.inner);
+  refine_best(refiner, models, model.terms.empty() ? widths_.first : widths_.kept,
+              [&](const Model& longer) { return kind_of(longer.inner - model.inner); });
   return models;
 }
 
-// Many are refined a little, the best of each kind to the end. `inner`: constants inside that all
-// have in common.
+// Many are refined a little, the best of each class to the end.
 void Pursuit::refine_best(Refiner& refiner, std::vector<Model>& models, std::size_t kept,
-                          int inner) const {
+                          const std::function<int(const Model&)>& class_of) const {
   for (Model& model : models) model.left = refiner.improve(target_->data(), model.terms, kGlance);
   models.erase(std::remove_if(models.begin(), models.end(),
                               [](const Model& m) { return !std::isfinite(m.left); }),
                models.end());
   std::stable_sort(models.begin(), models.end(),
                    [&](const Model& a, const Model& b) { return score(a) < score(b); });
-  keep_first_of_each(models, kept, [&](const Model& m) { return kind_of(m.inner - inner); });
+  keep_first_of_each(models, kept, class_of);
   for (Model& model : models) model.left = refiner.improve(target_->data(), model.terms, kFull);
   models.erase(std::remove_if(models.begin(), models.end(),
                               [&](const Model& m) { return is_degenerate(refiner, m); }),
@@ -264,7 +264,8 @@ std::vector<Pursuit::Model> Pursuit::pairs(Refiner& refiner) {
     models.emplace_back();
     for (const std::size_t e : {pick.first, pick.second}) add(models.back(), {e, 0.0, 0.0});
   }
-  refine_best(refiner, models, widths_.kept, 0);
+  refine_best(refiner, models, widths_.kept,
+              [](const Model& model) { return kind_of(model.inner); });
   return models;
 }
 
@@ -322,7 +323,7 @@ std::vector<Pursuit::Model> Pursuit::repetitions(Refiner& refiner) {
       if (model.inner <= kMostInner) models.push_back(std::move(model));
     }
   }
-  refine_best(refiner, models, widths_.kept, 0);
+  refine_best(refiner, models, widths_.kept, [](const Model& model) { return model.inner; });
   return models;
 }
 

@@ -208,14 +208,15 @@ class Session:
         """Tell whether the noise of data is another one, and worth a new start.
 
         What approximations leave looks like one kind of noise and then like another, and a search
-        that starts anew each time never gets to the law. So after the first change a kind must
-        come up twice.
+        that starts anew each time never gets to the law. So after the first change a kind other
+        than constant noise must come up twice.
         """
         before = self._wanted
         self._wanted = data.noise.kind if self.problem.differs(data) else None
         if self._wanted is None:
             return False
-        return self._wanted == before or self.work_before == (0, 0)
+        first = self.work_before == (0, 0)
+        return first or self._wanted in ("constant", before)
 
     def _restart(self, problem: Problem, laws: Sequence[LawLike]) -> None:
         """Go on with rows weighted for their noise, from the laws found so far."""

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <vector>
 
 #include "gsr/dictionary.hpp"
@@ -71,7 +72,8 @@ class Pursuit {
   std::vector<Triple> best_triples(const std::vector<std::size_t>& chosen, Index n_members);
   std::vector<std::vector<std::size_t>> repeated_families() const;
   void add(Model& model, const Pick& pick) const;
-  void refine_best(Refiner& refiner, std::vector<Model>& models, std::size_t kept, int inner) const;
+  void refine_best(Refiner& refiner, std::vector<Model>& models, std::size_t kept,
+                   const std::function<int(const Model&)>& class_of) const;
   bool is_degenerate(Refiner& refiner, const Model& model) const;
   double score(const Model& model) const;
   std::vector<Model> beam(std::vector<Model> models, std::size_t width) const;
