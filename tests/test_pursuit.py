@@ -80,6 +80,13 @@ def test_several_terms_of_one_family(name):
     assert clean_error(model, TIME[:, None], truth, n_constants) < 0.5 * noise * truth.std()
 
 
+def test_peaks_of_two_features_multiplied():
+    X = np.random.default_rng(0).uniform(0.3, 4.0, (100, 2))
+    y = np.exp(-((X[:, 0] - 1.0) ** 2)) / (1.2 + (X[:, 1] - 2.5) ** 2)
+    model = regressor(max_time=None, max_evals=60000).fit(X, y)
+    assert model.status_ == "exact", model.equation_
+
+
 def test_relative_noise_with_weights():
     x = np.linspace(0.3, 12.0, 60)
     truth = 2.3 + 0.9 * x**1.57
