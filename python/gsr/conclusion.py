@@ -7,8 +7,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from threadpoolctl import threadpool_limits
-
 from gsr import selection
 from gsr.deadline import in_time, is_late
 from gsr.problem import Problem
@@ -20,9 +18,15 @@ from gsr.selection.kinds import beside_front
 from gsr.selection.noise_choice import choose_noise, promising
 from gsr.selection.plainer import with_a_part_less
 from gsr.selection.tidy import tidied
+from gsr.threads import one_thread
 
 #: Laws beside the front that are fitted to all rows of a long table.
 RUNNERS_UP = 10
+#: Beside an exact law only those are shown that are simpler, and no other beats in error; one whose
+#: error is larger by no more than this factor may still become so when it is refined.
+NEAR_FRONT = 3.0
+#: Laws whose error is below this part of the spread of y may turn out exact.
+MAY_BE_EXACT = 1e-4
 #: When the steps must be done, in parts of the time that is left after the search.
 NOISE, FREED, FITTED, CHOSEN = 0.15, 0.25, 0.4, 0.5
 REFITTED, SHORTENED, PRESENTED = 0.65, 0.72, 0.75
@@ -72,10 +76,12 @@ def conclude(
         constants that the search gave them.
     """
     parts = _Parts(until)
-    with threadpool_limits(1):
+    with one_thread():
         if not any(law.exact for law in laws):
             problem = _with_noise_judged(problem, laws, parts(NOISE))
             laws = without_repeats([*laws, *problem.freed(laws, parts(FREED))])
+        elif not callable(criterion) and problem.keeps_exact_laws:
+            laws = _beside_exact(laws, problem.data.spread)
         entries = problem.entries(laws, held, parts(FITTED))
         again = problem.noise.follows_law or problem.everything is not None
         chosen = _choose(entries, criterion, poles, parts(CHOSEN if again else PRESENTED))
@@ -92,6 +98,18 @@ def conclude(
             entries += _shortened(entries, problem, problem.everything, parts(SHORTENED))
             chosen = _choose(entries, criterion, poles, parts(PRESENTED))
         return _presented(entries, chosen, problem, parts(PRESENTED))
+
+
+def _beside_exact(laws: Sequence[LawLike], spread: float) -> list[LawLike]:
+    """Return the exact laws, and those that may be shown beside the shortest of them."""
+    shortest = min((law for law in laws if law.exact), key=lambda law: law.bits)
+    least, kept = math.inf, []
+    for law in sorted(laws, key=lambda law: (law.complexity, law.rmse)):
+        simpler = law.complexity < shortest.complexity and law.rmse <= NEAR_FRONT * least
+        if law.exact or simpler or law.rmse <= MAY_BE_EXACT * spread:
+            kept.append(law)
+        least = min(least, law.rmse)
+    return kept
 
 
 class _Parts:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
 
 from gsr import selection, validation
 from gsr.equation import Equation
@@ -18,6 +17,7 @@ from gsr.rows import Missing
 from gsr.selection import FrontEntry, PolePolicy, criteria, kinds, reasons
 from gsr.selection.criteria import Criterion
 from gsr.selection.fitted import FAILURES
+from gsr.threads import one_thread
 
 if TYPE_CHECKING:
     from gsr.table import EquationTable
@@ -119,7 +119,7 @@ class Presentation:
         """Why the chosen law was chosen, in one line."""
         chosen = self._entry(None)
         compared = [*self.front_, *self._others]
-        with threadpool_limits(1):
+        with one_thread():
             return reasons.why(
                 chosen,
                 compared,
@@ -315,7 +315,7 @@ class Presentation:
             self.front_ = selection.pareto(entries, chosen)[0]
             self._others = [entry for entry in entries if entry not in self.front_]
         self.best_index_ = self.front_.index(chosen)
-        with threadpool_limits(1):
+        with one_thread():
             self.support_ = kinds.support(chosen, entries, until)
         self.equation_ = chosen.label(self.level_)
         self.criterion_, self.criterion_value_ = reasons.name_of(criterion), None

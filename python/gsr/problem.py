@@ -257,6 +257,11 @@ class Problem:
             found = [replace(entry, held_out=_error(entry.equation, held)) for entry in found]
         return [replace(entry, verdict_rows=self.verdict_rows) for entry in found]
 
+    @property
+    def keeps_exact_laws(self) -> bool:
+        """Whether a law that is exact in the search stays so: on all rows, and in its shape."""
+        return self.everything is None and self.blueprint.checker is None
+
     def _acceptable(self, entries: list[FrontEntry]) -> list[FrontEntry]:
         """Return the entries that still have that shape with their refined constants."""
         checker = self.blueprint.checker

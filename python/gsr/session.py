@@ -14,7 +14,7 @@ from gsr import search
 from gsr.blueprint import start_from
 from gsr.exceptions import InterruptedWarning
 from gsr.problem import Problem, make_evolution
-from gsr.selection.fitted import LawLike, structure, without_repeats
+from gsr.selection.fitted import LawLike, Training, structure, without_repeats
 from gsr.selection.noise_choice import MOST_LAWS, Explained, choose_noise, explain, promising
 from gsr.selection.residuals import residual_level
 from gsr.subset import MORE_ROWS
@@ -78,9 +78,8 @@ class Session:
         self.seconds_compared = 0.0  # of all
         self.work_before = (0, 0)  # generations and evaluations of searches given up
         self.kept: list[LawLike] = []  # the best laws of earlier checkpoints
+        self._wanted: str | None = None  # kind of noise that the last checkpoint spoke for
         self._best: tuple[Any, float, int] | None = None  # terms, work when they came up, times
-        self._n_restarts = 0
-        self._noise_before = ""  # its kind at the last checkpoint
 
     def run(self) -> str:
         """Search until a law is accepted, the search has settled, a limit is reached, or Ctrl-C."""
@@ -210,31 +209,34 @@ class Session:
         if best is None:
             return None
         self.kept = [*self.kept[-MOST_LAWS:], best.law]
-        changed = self._with_its_noise(best) if self._noise_is_clear(best) else problem
-        changed = self._with_more_rows(changed, best)
+        changed = self._with_more_rows(self._with_its_noise(best), best)
         if changed is not problem:
             self._restart(changed, laws)
         return best
 
-    def _noise_is_clear(self, best: Explained) -> bool:
-        """Tell whether the kind of noise is clear enough to start anew with other weights.
-
-        After the first time two checkpoints in a row must agree: on exact data the residuals of
-        poor laws look like other noise at every checkpoint, and each restart repeats work.
-        """
-        kind = best.data.noise.kind
-        agrees = self._n_restarts == 0 or kind == self._noise_before
-        self._noise_before = kind
-        unguided = not self.problem.blueprint.settings["guided"]
-        return agrees and (unguided or self._first.stage >= FIRST_WEIGHED_STAGE)
-
     def _with_its_noise(self, best: Explained) -> Problem:
         """Return the problem with the weights that the noise around a law asks for."""
         problem = self.problem
-        if problem.differs(best.data):
+        if problem.blueprint.settings["guided"] and self._first.stage < FIRST_WEIGHED_STAGE:
+            return problem
+        if self._is_lasting(best.data):
             return problem.weighted(best)
         resisting = problem.resisting(best.law)
         return resisting if problem.resists_differently(resisting) else problem
+
+    def _is_lasting(self, data: Training) -> bool:
+        """Tell whether the noise of data is another one, and worth a new start.
+
+        What approximations leave looks like one kind of noise and then like another, and a search
+        that starts anew each time never gets to the law. So after the first change a kind other
+        than constant noise must come up twice.
+        """
+        before = self._wanted
+        self._wanted = data.noise.kind if self.problem.differs(data) else None
+        if self._wanted is None:
+            return False
+        first = self.work_before == (0, 0)
+        return first or self._wanted in ("constant", before)
 
     def _with_more_rows(self, problem: Problem, best: Explained) -> Problem:
         """Return the problem with more rows, if noise is all that a law leaves, and time allows.
@@ -272,8 +274,7 @@ class Session:
         self.work_before = (self.work_before[0] + done[0], self.work_before[1] + done[1])
         # Errors of laws on fewer rows do not compare with others; the new search has these laws.
         self.kept = [*laws] if same_rows else []
-        self._best = None
-        self._n_restarts += 1
+        self._best, self._wanted = None, None
 
     def _has_settled(self, law: LawLike, checkpoint: float) -> bool:
         terms = structure(law)
