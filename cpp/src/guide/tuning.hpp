@@ -23,9 +23,9 @@ struct Stage {
   int level;
   Look look;
 };
-// Cheap before dear. A pursuit follows the first looks at once: it finds most laws under noise. With
-// two features the parametric look at level 0 takes 2,000 individuals, the plain one at level 1
-// 170,000.
+// Cheap before dear. A pursuit follows the first looks at once: it finds most laws under noise.
+// With two features the parametric look at level 0 takes the work of 2,000 individuals, the plain
+// one at level 1 that of more than 170,000.
 inline constexpr std::array<Stage, 15> kStages{{{0, Look::plain},
                                                 {0, Look::pursuit},
                                                 {0, Look::beside},
