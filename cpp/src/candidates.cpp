@@ -22,6 +22,8 @@ constexpr int kCheapAtom = 5;
 constexpr std::size_t kPairedAtoms = 100;
 constexpr std::size_t kPiece = 256;  // candidates that a thread writes at a time
 constexpr int kCostliestFactor = 4;  // of a monomial beside an atom
+// In products of three functions: x and 1/x cost 1 and 2, x^2 and most functions 2.
+constexpr int kCostliestOfThree = 3;
 
 // Beside a function mostly plain products stand.
 int factor_cost(const Monomial& monomial) {
@@ -133,7 +135,7 @@ Candidates::Candidates(const Dataset& data, const Table& table, const Settings& 
   for (Index i = 0; i < data.n_rows(); ++i) direction_[i] = random.uniform() - 0.5;
   make_monomials(features, reach);
   make_atoms(features, reach);
-  make_terms(reach.terms);
+  make_terms(reach);
   make_logarithms();
 }
 
@@ -245,12 +247,35 @@ void Candidates::write(const Candidate& candidate, double* out) const {
     for (Index i = 0; i < stride; ++i) out[i] *= values[i];
   };
   if (candidate.monomial >= 0) multiply(monomial_values_[candidate.monomial]);
-  if (candidate.atom >= 0) multiply(atom_values_[candidate.atom]);
-  if (candidate.second >= 0) multiply(atom_values_[candidate.second]);
+  for (const int a : {candidate.atom, candidate.second, candidate.third})
+    if (a >= 0) multiply(atom_values_[a]);
+}
+
+// Functions of one feature each, of three different features; powers of a feature stand as the
+// monomial.
+void Candidates::list_products_of_three(std::vector<Candidate>& out) const {
+  std::vector<int> atoms, powers;
+  for (int a = 0; a < static_cast<int>(atoms_.size()); ++a)
+    if (atoms_[a].feature != 0 && atoms_[a].cost <= kCostliestOfThree) atoms.push_back(a);
+  for (int m = 0; m < static_cast<int>(monomials_.size()); ++m)
+    if (monomials_[m].size() == 1 && monomial_costs_[m] <= kCostliestOfThree) powers.push_back(m);
+  for (std::size_t i = 0; i < atoms.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      const Atom &a = atoms_[atoms[i]], &b = atoms_[atoms[j]];
+      if (a.feature == b.feature) continue;
+      const int cost = a.cost + b.cost;
+      for (const int m : powers)
+        if (const int f = monomials_[m][0].first; f != a.feature && f != b.feature)
+          out.push_back({m, atoms[i], atoms[j], false, cost + monomial_costs_[m]});
+      for (std::size_t k = 0; k < j; ++k)
+        if (const Atom& c = atoms_[atoms[k]]; c.feature != a.feature && c.feature != b.feature)
+          out.push_back({-1, atoms[i], atoms[j], false, cost + c.cost, atoms[k]});
+    }
 }
 
 // Monomials alone, atoms alone, and products, in the order of their cost.
-void Candidates::make_terms(std::size_t limit) {
+void Candidates::make_terms(const Reach& reach) {
+  const std::size_t limit = reach.terms;
   std::vector<Candidate> all;
   const int n_monomials = static_cast<int>(monomials_.size());
   const int n_atoms = static_cast<int>(atoms_.size());
@@ -274,6 +299,7 @@ void Candidates::make_terms(std::size_t limit) {
     for (std::size_t j = i; j < paired; ++j)
       if (cost(by_cost[j]) <= kCheapAtom)
         all.push_back({-1, by_cost[i], by_cost[j], false, cost(by_cost[i]) + cost(by_cost[j])});
+  if (reach.three_functions) list_products_of_three(all);
   std::stable_sort(all.begin(), all.end(),
                    [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
   std::size_t places = limit;  // of products; what they are made of is always there
@@ -311,7 +337,7 @@ bool Candidates::of_one_feature(const Candidate& candidate) const {
     const Monomial& m = monomials_[candidate.monomial];
     if (m.size() != 1 || !agrees(m[0].first)) return false;
   }
-  for (const int a : {candidate.atom, candidate.second})
+  for (const int a : {candidate.atom, candidate.second, candidate.third})
     if (a >= 0 && !agrees(atoms_[a].feature)) return false;
   return true;
 }
@@ -328,7 +354,7 @@ std::vector<Tree> Candidates::factors(const Candidate& candidate) const {
   std::vector<Tree> out;
   if (candidate.logarithm) return {composition::apply(table_, table_.find("ln"), atom(candidate))};
   if (candidate.monomial >= 0) out.push_back(monomial_tree(table_, monomials_[candidate.monomial]));
-  for (const int a : {candidate.atom, candidate.second})
+  for (const int a : {candidate.atom, candidate.second, candidate.third})
     if (a >= 0) out.push_back(atoms_[a].tree);
   return out;
 }

@@ -57,6 +57,7 @@ Problem validated(Problem problem) {
           "without transformed targets the target library needs the identity");
   require(1 <= s.depth && s.depth <= kMaxRows, "depth out of range");
   require(s.admm.rho > 0.0, "rho must be positive");
+  require(s.plain_stages_done >= 0, "stages out of range");
   require(0 <= s.share && s.share < s.n_shares, "share out of range");
   require(problem.row_weights.empty() ||
               problem.row_weights.size() == static_cast<std::size_t>(problem.x.features.stride()),

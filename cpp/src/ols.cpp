@@ -189,26 +189,27 @@ void Pool::swap(const Buffer& target, Choice& choice, int passes, const Buffer* 
 
 // A pair's share with what the first column explains taken out of everything: its correlations b'
 // to the target and c' to each other follow from the Gram matrix.
-std::vector<Choice> Pool::triples(const Buffer& target, Index reach, std::size_t count) const {
-  const Index n = std::min(reach, size());
+std::vector<Choice> Pool::triples(const Buffer& target, Index first, Index reach,
+                                  std::size_t count) const {
+  const Index n = std::min(reach, size()), cheap = std::min(first, n);
   std::vector<Choice> best;
   if (n < 3) return best;
   const Eigen::Map<const Matrix> pool(columns_[0], columns_.stride(), n);
   const Vector b = pool.transpose() * Eigen::Map<const Vector>(target.data(), columns_.stride());
-  const Matrix gram = pool.transpose() * pool;
+  const Matrix gram = pool.transpose() * pool.leftCols(cheap);
   Vector left(n), b1(n), explained(n);
-  for (Index i = 0; i + 2 < n; ++i) {
+  for (Index i = 0; i < std::min(cheap, n - 2); ++i) {
     if (!usable(i)) continue;
     stop_if_asked();
     for (Index j = i + 1; j < n; ++j) {
-      const double rest = 1.0 - gram(i, j) * gram(i, j);
+      const double rest = 1.0 - gram(j, i) * gram(j, i);
       left(j) = usable(j) && rest > kParallel ? 1.0 / std::sqrt(rest) : 0.0;
-      b1(j) = (b(j) - b(i) * gram(i, j)) * left(j);
+      b1(j) = (b(j) - b(i) * gram(j, i)) * left(j);
     }
-    for (Index j = i + 1; j + 1 < n; ++j) {
+    for (Index j = i + 1; j < std::min(cheap, n - 1); ++j) {
       if (left(j) == 0.0) continue;
       const Index m = n - j - 1;
-      const auto c = (gram.col(j).tail(m) - gram(i, j) * gram.col(i).tail(m)).array() *
+      const auto c = (gram.col(j).tail(m) - gram(j, i) * gram.col(i).tail(m)).array() *
                      left.tail(m).array() * left(j);
       const auto bk = b1.tail(m).array();
       const auto rest = (1.0 - c.square()).max(kParallel);

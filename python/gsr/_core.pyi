@@ -167,6 +167,7 @@ class Settings:
     late_stage: int
     target_stage: int
     seed: int
+    plain_stages_done: int
     scan_seed: int
     share: int
     n_shares: int
@@ -240,6 +241,8 @@ class Evolution:
     def work(self) -> float: ...
     @property
     def pursuits_done(self) -> bool: ...
+    @property
+    def stage(self) -> int: ...
     def front(self) -> list[Law]: ...
     def runners_up(self) -> list[Law]: ...
     @property

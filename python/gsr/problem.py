@@ -169,9 +169,10 @@ class Problem:
         everything = self.everything and replace(self.everything, noise=noise)
         return replace(self, noise=noise, everything=everything)
 
-    def after(self, generations: int, evaluations: int) -> Problem:
-        """Return the problem for a search that goes on after so much work."""
+    def after(self, generations: int, evaluations: int, stage: int) -> Problem:
+        """Return the problem for a search that goes on with other weights after so much work."""
         settings = dict(self.blueprint.settings)
+        settings["plain_stages_done"] = max(stage, settings.get("plain_stages_done", 0))
         for name, used in (("max_evaluations", evaluations), ("max_generations", generations)):
             if settings[name]:
                 settings[name] = max(settings[name] - used, 1)

@@ -27,6 +27,9 @@ MANY_ROWS = 300
 #: work, with all pursuits of the guide done.
 SAME_CHECKPOINTS = 5
 SAME_GROWTH = 6.0
+#: Rows are not weighed anew before the guide has reached this stage: before its first pursuit is
+#: through, laws leave too much that is no noise.
+FIRST_WEIGHED_STAGE = 2
 #: Part of `max_time` that a checkpoint may take.
 LONGEST_CHECKPOINT = 0.15
 #: Where checkpoints take more than this part of the time, they come at greater distances.
@@ -68,6 +71,8 @@ class Session:
         self.work_before = (0, 0)  # generations and evaluations of searches given up
         self.kept: list[LawLike] = []  # the best laws of earlier checkpoints
         self._best: tuple[Any, float, int] | None = None  # terms, work when they came up, times
+        self._n_restarts = 0
+        self._noise_before = ""  # its kind at the last checkpoint
 
     def run(self) -> str:
         """Search until a law is accepted, the search has settled, a limit is reached, or Ctrl-C."""
@@ -197,21 +202,36 @@ class Session:
         if best is None:
             return None
         self.kept = [*self.kept[-MOST_LAWS:], best.law]
+        if not self._may_weigh_rows(best):
+            return best
         if problem.differs(best.data):
             self._restart(problem.weighted(best), laws)
         elif problem.resists_differently(resisting := problem.resisting(best.law)):
             self._restart(resisting, laws)
         return best
 
+    def _may_weigh_rows(self, best: Explained) -> bool:
+        """Tell whether the kind of noise is clear enough to start anew with other weights.
+
+        After the first time two checkpoints in a row must agree: on exact data the residuals of
+        poor laws look like other noise at every checkpoint, and each restart repeats work.
+        """
+        kind = best.data.noise.kind
+        agrees = self._n_restarts == 0 or kind == self._noise_before
+        self._noise_before = kind
+        unguided = not self.problem.blueprint.settings["guided"]
+        return agrees and (unguided or self._first.stage >= FIRST_WEIGHED_STAGE)
+
     def _restart(self, problem: Problem, laws: Sequence[LawLike]) -> None:
         """Go on with rows weighted for their noise, from the laws found so far."""
         done = (self.evolution.generation + 1, self.evolution.evaluations)
-        problem = problem.after(*done)
+        problem = problem.after(*done, self._first.stage)
         evolution = make_evolution(problem, laws=laws)
         # Nothing is changed before all is made: Ctrl-C may come at any time.
         self.problem, self.evolution = problem, evolution
         self.work_before = (self.work_before[0] + done[0], self.work_before[1] + done[1])
         self.kept, self._best = [*laws], None
+        self._n_restarts += 1
 
     def _has_settled(self, law: LawLike, checkpoint: float) -> bool:
         terms = structure(law)

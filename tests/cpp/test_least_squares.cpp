@@ -73,7 +73,7 @@ TEST_CASE("a triple is found where no pair explains the target") {
   ols::Pool pool(columns, ones(60));
   Buffer target;
   pool.prepare(combination(columns, {{1, 1.0}, {4, 1.0}, {9, 1.0}}).data(), target);
-  const std::vector<ols::Choice> triples = pool.triples(target, pool.size(), 1);
+  const std::vector<ols::Choice> triples = pool.triples(target, pool.size(), pool.size(), 1);
   REQUIRE(triples.size() == 1);
   std::vector<Index> found = triples[0].columns;
   std::sort(found.begin(), found.end());

@@ -23,6 +23,7 @@ struct Reach {
   std::size_t monomials;  // up to that degree, and as many products of first powers
   std::size_t atoms, terms;
   bool deep;  // compositions too
+  bool three_functions = false;  // products of functions of three features, one of each
 };
 
 // Monomials with positive and negative powers up to a degree, then products of first powers of any
@@ -36,6 +37,7 @@ struct Candidate {
   int monomial = -1, atom = -1, second = -1;
   bool logarithm = false;
   int cost = 0;
+  int third = -1;
 };
 
 class Candidates {
@@ -70,7 +72,8 @@ class Candidates {
   void make_monomials(const std::vector<int>& features, const Reach& reach);
   void make_atoms(const std::vector<int>& features, const Reach& reach);
   std::vector<int> of_both_signs(const std::vector<int>& features) const;
-  void make_terms(std::size_t limit);
+  void make_terms(const Reach& reach);
+  void list_products_of_three(std::vector<Candidate>& out) const;
   void make_logarithms();
   bool admits(const std::vector<composition::Tree>& factors) const;
   bool add_atom(const composition::Tree& tree, int cost, bool base);

@@ -54,6 +54,8 @@ class Evolution {
   double work() const { return work_; }  // in individuals
   Status status() const { return status_; }
   // Whether the guide has gone through all stages of pursuit.
+  // Number of the guide's stage.
+  int stage() const { return guide_ == nullptr ? 0 : guide_->stage(); }
   bool pursuits_done() const { return guide_ != nullptr && guide_->pursuits_done(); }
   const Archive& archive() const { return archive_; }
   // With the laws of scans that are not all done yet.

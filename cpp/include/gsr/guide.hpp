@@ -32,6 +32,7 @@ class Guide {
   void show_unfinished(Archive& archive) const;
   // Whether the last step found nothing to do.
   bool idle() const { return idle_; }
+  int stage() const;
   // Whether the stages that find most laws under noise are done: all pursuits.
   bool pursuits_done() const;
   // Whether simple candidates have all been looked at.

@@ -55,8 +55,10 @@ class Pool {
   std::vector<Choice> pairs(const Buffer& target, Index first, Index reach,
                             std::size_t count) const;
 
-  // The `count` best triples among the first `reach` columns.
-  std::vector<Choice> triples(const Buffer& target, Index reach, std::size_t count) const;
+  // The `count` best triples: two of the first `first` columns with a later one of the first
+  // `reach`.
+  std::vector<Choice> triples(const Buffer& target, Index first, Index reach,
+                              std::size_t count) const;
 
  private:
   struct Node;

@@ -35,6 +35,9 @@ struct Settings {
 
   // Variation that sees the data: pools of candidates scanned by their gain.
   bool guided = false;
+  // A search that starts anew with other weights of the rows does not repeat the stages before this
+  // one that know no weights.
+  int plain_stages_done = 0;
 
   // Coefficients.
   SolverKind solver = SolverKind::well_posed;

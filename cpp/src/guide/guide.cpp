@@ -61,6 +61,8 @@ double Guide::look_around() {
   return idle_ ? tuning::kIdle : work;
 }
 
+int Guide::stage() const { return static_cast<int>(stages_->plan.stage_number()); }
+
 bool Guide::pursuits_done() const { return stages_->plan.pursuits_done(); }
 
 bool Guide::simple_done() const { return stages_->simple_done; }

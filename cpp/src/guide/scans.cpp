@@ -153,10 +153,18 @@ double Scanner::triples(const Space& space, const std::vector<Goal>& goals, bool
       space.restricted([&](const Candidate& candidate) { return !monomials || candidate.atom < 0; },
                        triple_reach(sample_.level));
   propose_for_favoured(few, goals, [&](const Buffer& target) {
-    return few.pool.triples(target, few.size(), kTriples);
+    return few.pool.triples(target, few.size(), few.size(), kTriples);
   });
   const auto size = static_cast<double>(few.size());
   return sample_.work_of(kTripleWork * kFavoured * size * size * size);
+}
+
+double Scanner::beside_two_cheap(Space& space, const std::vector<Goal>& goals) {
+  propose_for_favoured(space, goals, [&](const Buffer& target) {
+    return space.pool.triples(target, kCheapOfTriples, space.size(), kTriples);
+  });
+  return sample_.work_of(kTripleWork * kFavoured * static_cast<double>(space.size()) *
+                         kCheapOfTriples * kCheapOfTriples);
 }
 
 double Scanner::separable(const Space& space, const std::vector<Goal>& goals) {

@@ -19,6 +19,8 @@ class Scanner {
   double pairs(Space& space, const std::vector<Goal>& goals);
   // All triples of the cheapest terms, or of the cheapest monomials.
   double triples(const Space& space, const std::vector<Goal>& goals, bool monomials);
+  // Triples of two of the very cheapest terms with any other.
+  double beside_two_cheap(Space& space, const std::vector<Goal>& goals);
   // Sums of functions of one feature each: functions of several distract from them.
   double separable(const Space& space, const std::vector<Goal>& goals);
   // With weighted rows, which takes a pool of its own.

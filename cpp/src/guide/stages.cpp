@@ -26,10 +26,20 @@ Stages::Stages(const Problem& problem, std::size_t max_bytes, int n_threads)
       parametric(sample, goals, proposer),
       pursuits(sample, proposer),
       beside(sample, proposer),
+      groups(sample, proposer),
       neighbours(sample, spaces, scanner, proposer,
                  [this](std::uint64_t number) { return plan.is_mine(number); }),
       problem_(problem) {
-  begin(0);
+  const std::size_t first = next_from(0);
+  simple_done = first > 0;
+  begin(first);
+}
+
+std::size_t Stages::next_from(std::size_t number) const {
+  const std::size_t done =
+      std::min<std::size_t>(problem_.settings.plain_stages_done, kStages.size());
+  while (number < done && !knows_weights(kStages[number].look)) ++number;
+  return number;
 }
 
 void Stages::begin(std::size_t number) {
@@ -38,7 +48,7 @@ void Stages::begin(std::size_t number) {
   clear_pools();
   choose_rows(stage);
   proposer.weigh(stage.look == Look::weighted);
-  goals.make(sample, number == 0);
+  goals.make(sample, goals.size() == 0);
   if (stage.look == Look::weighted) goals.weigh(sample.rows, problem_);
   plan.begin_stage(number, goals.size());
   plan_tasks(stage.look);
@@ -46,7 +56,7 @@ void Stages::begin(std::size_t number) {
 
 void Stages::advance() {
   while (plan.empty() && !plan.stages_done()) {
-    const std::size_t next = plan.stage_number() + 1;
+    const std::size_t next = next_from(plan.stage_number() + 1);
     if (next < kStages.size()) {
       begin(next);
     } else {
@@ -66,6 +76,7 @@ void Stages::choose_rows(const Stage& stage) {
   const bool pursuit = stage.look == Look::pursuit;
   const Index n = stage.look == Look::weighted ? kWeightedRows
                   : stage.look == Look::beside ? kBesideRows
+                  : stage.look == Look::groups ? kGroupRows
                   : pursuit                    ? pursuit_rows(stage.level)
                                                : rows(stage.level, problem_.x.n_features());
   sample.rows = guide::choose_rows(problem_, n, pursuit);
@@ -76,6 +87,7 @@ void Stages::clear_pools() {
   parametric.clear();
   pursuits.clear();
   beside.clear();
+  groups.clear();
   spaces.clear();
 }
 
@@ -84,6 +96,7 @@ void Stages::plan_tasks(Look look) {
   if (look == Look::plain) plan_plain();
   if (look == Look::weighted) plan_weighted();
   if (look == Look::beside) plan_beside();
+  if (look == Look::groups) plan_groups();
   if (look == Look::pursuit && constants) plan_pursuit();
   if (look == Look::parametric && constants) plan_parametric();
 }
@@ -126,6 +139,8 @@ void Stages::plan_usual_goals() {
   if (sample.level < kTripleLevels)
     for (const bool monomials : {true, false})
       plan.scan([this, monomials] { return scanner.triples(*spaces.sums, goals.sums, monomials); });
+  if (sample.level > 0)
+    plan.scan([this] { return scanner.beside_two_cheap(*spaces.sums, goals.sums); });
 }
 
 void Stages::plan_unusual_goals() {
@@ -183,6 +198,14 @@ void Stages::plan_beside() {
     n_terms = 1;
     n_sets = kGlancesBeside;
   }
+}
+
+void Stages::plan_groups() {
+  if (sample.features.size() < 3) return;
+  Index n = 0;
+  for (const Goal& goal : goals.sums)
+    if (!goal.has_partner() && n++ < kGroupGoals)
+      plan.scan(goal.number, [this, &goal] { return groups.scan(goal); });
 }
 
 void Stages::plan_sublibraries() {

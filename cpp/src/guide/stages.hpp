@@ -5,6 +5,7 @@
 
 #include "batch.hpp"
 #include "beside_scan.hpp"
+#include "group_scan.hpp"
 #include "neighbours.hpp"
 #include "parametric_scan.hpp"
 #include "plan.hpp"
@@ -34,10 +35,13 @@ class Stages {
   ParametricScan parametric;
   PursuitScan pursuits;
   BesideScan beside;
+  GroupScan groups;
   Neighbours neighbours;
   bool simple_done = false;  // simple candidates have all been looked at
 
  private:
+  // The next stage from this number on that is not known to be done.
+  std::size_t next_from(std::size_t number) const;
   void choose_rows(const tuning::Stage& stage);
   void clear_pools();
   void plan_tasks(tuning::Look look);
@@ -51,6 +55,7 @@ class Stages {
   void plan_two_frequencies();
   void plan_pursuit();
   void plan_beside();
+  void plan_groups();
   // Goals by turns, as long as `most` allows: a sum, a product.
   template <typename Add>
   void for_goals_in_turn(Index most, Add add);

@@ -18,15 +18,16 @@ namespace gsr::tuning {
 
 // An exact law shows without weights, which cost a pool for every psi; noise in y asks for them.
 // Candidates with constants inside come when plain ones have been looked at.
-enum class Look { plain, weighted, parametric, pursuit, beside };
+enum class Look { plain, weighted, parametric, pursuit, beside, groups };
 struct Stage {
   int level;
   Look look;
 };
 // Cheap before dear. A pursuit follows the first looks at once: it finds most laws under noise.
-inline constexpr std::array<Stage, 14> kStages{{{0, Look::plain},
+inline constexpr std::array<Stage, 15> kStages{{{0, Look::plain},
                                                 {0, Look::pursuit},
                                                 {0, Look::beside},
+                                                {1, Look::groups},
                                                 {1, Look::plain},
                                                 {1, Look::beside},
                                                 {1, Look::pursuit},
@@ -39,13 +40,17 @@ inline constexpr std::array<Stage, 14> kStages{{{0, Look::plain},
                                                 {2, Look::parametric},
                                                 {3, Look::plain}}};
 inline constexpr int kLevels = 4;
+// Whether rows of little noise count more.
+inline constexpr bool knows_weights(Look look) {
+  return look == Look::weighted || look == Look::pursuit;
+}
 
 // How far the pools of a level go. Each level costs several times the one before it.
 inline Reach reach(int level, std::size_t n_features) {
   const std::size_t d = std::max<std::size_t>(1, n_features);
   switch (level) {
     case 0: return {2, 60 + 20 * d, 200 + 60 * d, 400 + 100 * d, false};
-    case 1: return {4, 200 + 80 * d, 3000 + 2000 * d, 2000 + 1000 * d, true};
+    case 1: return {4, 200 + 80 * d, 3000 + 2000 * d, 4000 + 1500 * d, true};
     case 2: return {5, 400 + 250 * d, 6000 + 4000 * d, 6000 + 3000 * d, true};
     default: return {6, 800 + 500 * d, 10000 + 4000 * d, 20000 + 5000 * d, true};
   }
@@ -173,6 +178,8 @@ inline constexpr int kTripleLevels = 2;
 inline constexpr std::size_t kTriples = 4;  // proposed
 // Cheapest columns of which all triples are looked at: time grows with the third power.
 inline std::size_t triple_reach(int level) { return level == 0 ? 120 : 300; }
+// The very cheapest, of which all pairs are looked at with every other column.
+inline constexpr Index kCheapOfTriples = 60;
 
 // Weighted scans build a pool for each goal, so that pairs may reach less far.
 struct WeightedScan {
@@ -308,7 +315,7 @@ inline constexpr std::array<Index, 4> kSimpleTerms{30, 12, 20, 6};
 inline constexpr Index kGlancesBeside = 2;  // of them for left sides other than y
 inline constexpr std::size_t kLeftSidesBeside = 5;
 inline constexpr Index kRowsPerFreeColumn = 3;
-inline constexpr Index kBesidePlainTerms = 1500;
+inline constexpr Index kBesidePlainTerms = 6000;
 inline constexpr Dictionary::Extent kBesideEntries{8000, false, true};
 // Every family is tried: once simple terms are free, all that is smooth looks alike on the grid.
 inline constexpr Pursuit::Widths kOneTermBeside{1, 6, 1, 400, 6};
@@ -323,6 +330,37 @@ inline constexpr double kSameError = 10.0;
 inline constexpr double kDependentTerm = 1e-9;  // share of a term that the others do not hold
 inline constexpr Index kMostTermsPruned = 9;    // more only interpolate
 inline constexpr int kPruningSteps = 12;
+
+// ---- groups of features ------------------------------------------------------------------------
+
+inline constexpr Index kGroupRows = 400;  // must resolve the products of ten features
+inline constexpr Index kGroupRowsPerColumn = 2;
+inline constexpr int kGroupSingleDegree = 4;  // of polynomials of one feature beside the products
+// F statistic of products that count: by chance it comes up once in a million tests.
+inline constexpr double kInteraction = 10.0;
+inline constexpr std::size_t kMostGroups = 4;
+// Pools of the functions of a group go deeper than those of all features.
+inline Reach group_reach(std::size_t n_features) {
+  switch (n_features) {
+    case 1: return {6, 60, 1500, 2000, true};
+    case 2: return {5, 300, 5000, 6000, true};
+    case 3: return {4, 400, 6000, 9000, true, true};
+    default: return {4, 500, 6000, 9000, true, true};
+  }
+}
+// Polynomials that stand for the functions of other groups: some 30 columns each.
+inline int polynomial_degree(std::size_t n_features) {
+  return n_features == 1 ? 8 : n_features == 2 ? 6 : n_features == 3 ? 4 : 3;
+}
+// Polynomials of all groups must leave less of the variance than this, and terms that take their
+// place at most so many times what they leave: true terms leave less, but for noise.
+inline constexpr double kLeftByPolynomials = 0.05, kWorseThanPolynomials = 4.0;
+inline constexpr std::size_t kGroupSingles = 4;
+inline constexpr int kGroupDepth = 3, kGroupWidth = 2;
+inline constexpr std::size_t kGroupBeam = 6;  // laws in the making
+inline constexpr Index kGroupGoals = 8;       // left sides whose groups are looked for
+// Operations for each row of the F tests, and of each column that is scanned.
+inline constexpr double kGroupTestWork = 2e4, kGroupScanWork = 40.0;
 
 // ---- dictionary of the pursuit, constants relative to the range of the argument --------------
 

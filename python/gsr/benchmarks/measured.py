@@ -144,8 +144,7 @@ def fit(
     X, y : array
         Training rows.
     options : mapping
-        Parameters of the estimator; `cpu_time` is the processor time after which the search is
-        stopped, which depends on other work on the machine less than `max_time` does.
+        Parameters of the estimator, and `cpu_time`; see `gsr.benchmarks.runner.with_cpu_limit`.
     seed : int
         Its random state.
     sigma : array, optional
@@ -153,11 +152,7 @@ def fit(
     """
     from gsr import GSRRegressor
 
-    given = {"random_state": seed, "n_jobs": 1, **options}
-    if (limit := given.pop("cpu_time", None)) is not None:
-        end = time.process_time() + limit
-        given["callback"] = lambda _: time.process_time() > end
-    model = GSRRegressor(**given)
+    model = GSRRegressor(**{"random_state": seed, "n_jobs": 1, **runner.with_cpu_limit(options)})
     known: dict[str, Any] = {}
     if sigma is not None:
         with_sigma = "sigma" in inspect.signature(model.fit).parameters

@@ -9,7 +9,7 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -122,6 +122,18 @@ def parse_arguments(
     except GSRError as error:
         parser.error(str(error))
     return asked
+
+
+def with_cpu_limit(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters of the estimator in which `cpu_time` is a callback that ends the search.
+
+    Processor time depends on other work on the machine less than `max_time` does.
+    """
+    given = dict(options)
+    if (limit := given.pop("cpu_time", None)) is not None:
+        end = time.process_time() + limit
+        given["callback"] = lambda _: time.process_time() > end
+    return given
 
 
 def message(error: BaseException) -> str:

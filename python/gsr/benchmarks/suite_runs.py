@@ -105,7 +105,7 @@ def estimator(problem: Problem, seed: int, options: Mapping[str, Any]) -> Any:
             "target_library": problem.target_library or None,
             "hyperparameters": {"n_psi": problem.n_psi},
         }
-    return GSRRegressor(**{**chosen, **options})
+    return GSRRegressor(**{**chosen, **runner.with_cpu_limit(options)})
 
 
 def warm_up(options: Mapping[str, Any]) -> None:

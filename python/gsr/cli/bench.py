@@ -51,7 +51,7 @@ HELP = {
     "runs": "per problem; default: 25; of curves, nolaw and files 1; of coverage 200",
     "max_time": "seconds for one run; default: 10",
     "max_evals": "evaluations of one run, instead of the default time: does not depend on the "
-    "machine; of curves, nolaw, coverage and files only",
+    "machine",
     "cpu_time": "likewise in seconds of processor time: for machines with other work to do",
     "jobs": "processes; default: 1",
     "json": "write all runs, or all timings, there",
@@ -127,8 +127,6 @@ def _bench(arguments: argparse.Namespace) -> int:
     if arguments.names and arguments.names[0] in bench_measured.NAMES:
         return bench_measured.run(arguments)
     arguments.runs = arguments.runs or RUNS
-    if arguments.max_time is None:
-        arguments.max_time = bench_measured.SECONDS
     for name, command in (("micro", _micro), ("scaling", _scaling)):
         if getattr(arguments, name):
             if arguments.names:
@@ -161,11 +159,11 @@ def _run(arguments: argparse.Namespace) -> int:
         problems,
         preset=arguments.preset,
         runs=arguments.runs,
-        max_time=arguments.max_time,
+        max_time=None,
         noise=arguments.noise,
         jobs=arguments.jobs,
         json_path=arguments.json,
-        estimator_options={"transform_target": False} if arguments.s_gsr else None,
+        estimator_options=bench_measured.estimator_options(arguments),
     )
     if rows:
         console().print(suite_runs.tables(rows))
@@ -189,7 +187,7 @@ def _against(arguments: argparse.Namespace) -> int:
         peers,
         preset=arguments.preset,
         runs=arguments.runs,
-        max_time=arguments.max_time,
+        max_time=arguments.max_time or bench_measured.SECONDS,
         jobs=arguments.jobs,
         json_path=arguments.json,
     )
@@ -218,7 +216,10 @@ def _scaling(arguments: argparse.Namespace) -> int:
         print(f"rows {cell.rows:,}, features {cell.features}: {outcome}", file=sys.stderr)
 
     measured = scaling.run(
-        scaling.cells(), preset=arguments.preset, max_time=arguments.max_time, report=report
+        scaling.cells(),
+        preset=arguments.preset,
+        max_time=arguments.max_time or bench_measured.SECONDS,
+        report=report,
     )
     console().print(scaling.tables(measured))
     if arguments.json is not None:

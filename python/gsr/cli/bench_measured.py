@@ -49,7 +49,9 @@ def error_kinds(text: str) -> tuple[str, ...]:
     return kinds
 
 
-def _options(arguments: argparse.Namespace, max_evals: int | None = None) -> dict[str, Any]:
+def estimator_options(
+    arguments: argparse.Namespace, max_evals: int | None = None
+) -> dict[str, Any]:
     """Return the estimator's parameters; another limit replaces the default time."""
     max_evals = arguments.max_evals or max_evals
     seconds, cpu_time = arguments.max_time, arguments.cpu_time
@@ -77,7 +79,7 @@ def _curves(arguments: argparse.Namespace, names: list[str]) -> int:
     curves = _selected(names)
     kinds, runs = arguments.errors or ERRORS, arguments.runs or 1
     outcomes = curve_runs.run(
-        curves, options=_options(arguments), errors=kinds, runs=runs, **_how(arguments)
+        curves, options=estimator_options(arguments), errors=kinds, runs=runs, **_how(arguments)
     )
     return _shown(outcomes, len(curves) * len(kinds) * runs, curve_runs.tables)
 
@@ -105,7 +107,7 @@ def _on_files(arguments: argparse.Namespace, suite: str) -> int:
     if arguments.data is None:
         arguments.error(f"{suite} needs --data, the folder of its files")
     runs = arguments.runs or 1
-    how = {"options": _options(arguments), "runs": runs, **_how(arguments)}
+    how = {"options": estimator_options(arguments), "runs": runs, **_how(arguments)}
     outcomes: list[Any] = module.run(arguments.data, **how)
     return _shown(outcomes, len(outcomes), module.tables)
 
@@ -114,14 +116,14 @@ def _nolaw(arguments: argparse.Namespace, _: list[str]) -> int:
     from gsr.benchmarks import nolaw
 
     runs = arguments.runs or 1
-    outcomes = nolaw.run(options=_options(arguments), runs=runs, **_how(arguments))
+    outcomes = nolaw.run(options=estimator_options(arguments), runs=runs, **_how(arguments))
     return _shown(outcomes, nolaw.N_TABLES * runs, nolaw.tables)
 
 
 def _coverage(arguments: argparse.Namespace, _: list[str]) -> int:
     from gsr.benchmarks import coverage
 
-    options = _options(arguments, coverage.EVALUATIONS)
+    options = estimator_options(arguments, coverage.EVALUATIONS)
     replications = arguments.runs or coverage.REPLICATIONS
     outcomes = coverage.run(options=options, replications=replications, **_how(arguments))
     return _shown(outcomes, 2 * len(coverage.CASES), coverage.tables)
