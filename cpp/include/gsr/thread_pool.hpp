@@ -40,7 +40,8 @@ class ThreadPool {
   const std::atomic<bool>* watched_ = nullptr;
   std::atomic<int> next_{0};
   int end_ = 0;
-  int busy_ = 0;
+  int busy_ = 0;       // workers that have joined the loop
+  bool open_ = false;  // workers may join it
   long round_ = 0;
   bool stop_ = false;
   std::exception_ptr error_;
