@@ -26,7 +26,6 @@ from gsr import (
     options,
     search,
     session,
-    subset,
 )
 
 SOON = 10.0  # seconds: far more than it takes, far less than the search would
@@ -584,7 +583,6 @@ NOT_IN_THE_TABLES = {
     "preset": "default",
     "constants_with_units": True,
     "max_time": 10.0,
-    "max_rows": subset.MAX_ROWS,
     "errors": "auto",
     "loss": "squared",
     "quantile": 0.5,

@@ -53,6 +53,40 @@ def test_curves_with_noise_are_on_the_front(name):
     assert clean_error(model, TIME[:, None], truth, n_constants + 1) < 0.5 * sigma
 
 
+REPEATED = {
+    "three decays": (
+        lambda t: 1.1 * np.exp(-0.2 * t) + 3.4 * np.exp(-0.7 * t) + 2.3 * np.exp(-1.9 * t),
+        1e-6,
+        7,
+    ),
+    "two peaks on a decay": (
+        lambda t: (
+            9.0 * np.exp(-0.25 * t)
+            + 5.0 * np.exp(-1.3 * (t - 4.1) ** 2)
+            + 7.0 * np.exp(-0.9 * (t - 6.2) ** 2)
+        ),
+        0.02,
+        9,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_several_terms_of_one_family(name):
+    law, noise, n_constants = REPEATED[name]
+    truth = law(TIME)
+    y = truth + noise * truth.std() * np.random.default_rng(0).normal(size=len(TIME))
+    model = regressor(max_time=None, max_evals=15000).fit(TIME[:, None], y)
+    assert clean_error(model, TIME[:, None], truth, n_constants) < 0.5 * noise * truth.std()
+
+
+def test_peaks_of_two_features_multiplied():
+    X = np.random.default_rng(0).uniform(0.3, 4.0, (100, 2))
+    y = np.exp(-((X[:, 0] - 1.0) ** 2)) / (1.2 + (X[:, 1] - 2.5) ** 2)
+    model = regressor(max_time=None, max_evals=60000).fit(X, y)
+    assert model.status_ == "exact", model.equation_
+
+
 def test_relative_noise_with_weights():
     x = np.linspace(0.3, 12.0, 60)
     truth = 2.3 + 0.9 * x**1.57

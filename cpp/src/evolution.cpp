@@ -59,6 +59,7 @@ Problem validated(Problem problem) {
   require(s.admm.rho > 0.0, "rho must be positive");
   require(s.plain_stages_done >= 0, "stages out of range");
   require(0 <= s.share && s.share < s.n_shares, "share out of range");
+  require(1.0 <= s.scan_factor && s.scan_factor <= 100.0, "scan_factor out of range");
   require(problem.row_weights.empty() ||
               problem.row_weights.size() == static_cast<std::size_t>(problem.x.features.stride()),
           "one weight for each row");

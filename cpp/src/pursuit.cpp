@@ -79,7 +79,7 @@ std::vector<Pursuit::Model> Pursuit::search(const Buffer& target, const Buffer& 
   beside_free_ = refiner.spread(target.data()) / spread_;
   weigh_columns(refiner, row_weights);
   const double exactly = std::max(kExactly, kAtRounding / beside_free_);
-  std::vector<Model> found, paired, open(1);
+  std::vector<Model> found, paired, repeated, open(1);
   for (int depth = 0; depth < widths_.terms; ++depth) {
     std::vector<Model> next;
     for (const Model& model : open)
@@ -87,11 +87,13 @@ std::vector<Pursuit::Model> Pursuit::search(const Buffer& target, const Buffer& 
     found.insert(found.end(), next.begin(), next.end());
     if (depth == 0 && widths_.terms > 1) {
       paired = pairs(refiner);
-      found.insert(found.end(), paired.begin(), paired.end());
+      repeated = repetitions(refiner);
+      for (const std::vector<Model>* models : {&paired, &repeated})
+        found.insert(found.end(), models->begin(), models->end());
     }
     if (depth == 1) std::move(paired.begin(), paired.end(), std::back_inserter(next));
     open = beam(std::move(next), depth == 0 ? widths_.first : widths_.beam);
-    const double left = std::min(best_left(open), best_left(paired));
+    const double left = std::min({best_left(open), best_left(paired), best_left(repeated)});
     if (left < exactly || left > (depth == 0 ? kLeftByOne : kLeftByTwo)) break;
   }
   operations_ += kRefinedColumnWork * static_cast<double>(refiner.n_columns_evaluated()) *
@@ -187,21 +189,21 @@ std::vector<Pursuit::Model> Pursuit::extensions(Refiner& refiner, const Model& m
     models.push_back(model);
     add(models.back(), pick);
   }
-  refine_best(refiner, models, model.terms.empty() ? widths_.first : widths_.kept, model.inner);
+  refine_best(refiner, models, model.terms.empty() ? widths_.first : widths_.kept,
+              [&](const Model& longer) { return kind_of(longer.inner - model.inner); });
   return models;
 }
 
-// Many are refined a little, the best of each kind to the end. `inner`: constants inside that all
-// have in common.
+// Many are refined a little, the best of each class to the end.
 void Pursuit::refine_best(Refiner& refiner, std::vector<Model>& models, std::size_t kept,
-                          int inner) const {
+                          const std::function<int(const Model&)>& class_of) const {
   for (Model& model : models) model.left = refiner.improve(target_->data(), model.terms, kGlance);
   models.erase(std::remove_if(models.begin(), models.end(),
                               [](const Model& m) { return !std::isfinite(m.left); }),
                models.end());
   std::stable_sort(models.begin(), models.end(),
                    [&](const Model& a, const Model& b) { return score(a) < score(b); });
-  keep_first_of_each(models, kept, [&](const Model& m) { return kind_of(m.inner - inner); });
+  keep_first_of_each(models, kept, class_of);
   for (Model& model : models) model.left = refiner.improve(target_->data(), model.terms, kFull);
   models.erase(std::remove_if(models.begin(), models.end(),
                               [&](const Model& m) { return is_degenerate(refiner, m); }),
@@ -262,8 +264,103 @@ std::vector<Pursuit::Model> Pursuit::pairs(Refiner& refiner) {
     models.emplace_back();
     for (const std::size_t e : {pick.first, pick.second}) add(models.back(), {e, 0.0, 0.0});
   }
-  refine_best(refiner, models, widths_.kept, 0);
+  refine_best(refiner, models, widths_.kept,
+              [](const Model& model) { return kind_of(model.inner); });
   return models;
+}
+
+namespace {
+
+// What three columns of unit norm explain follows from their correlations with the target and each
+// other.
+Pursuit::Triple weigh_triple(const Matrix& gram, const Vector& along,
+                             const std::array<Index, 3>& places) {
+  const auto [a, b, c] = places;
+  Pursuit::Triple out{places, 0.0, {}};
+  const double ab = gram(a, b), ac = gram(a, c), rest = 1.0 - ab * ab;
+  if (rest < kLeastOfTriple) return out;
+  const double of_b = along(b) - ab * along(a), bc = gram(b, c) - ab * ac;
+  const double left = 1.0 - ac * ac - bc * bc / rest;
+  if (left < kLeastOfTriple) return out;
+  const double of_c = along(c) - ac * along(a) - bc * of_b / rest;
+  const double third = of_c / left, second = (of_b - bc * third) / rest;
+  out.gain = along(a) * along(a) + of_b * of_b / rest + of_c * third;
+  out.signs = {along(a) > ab * second + ac * third, second > 0.0, third > 0.0};
+  return out;
+}
+
+}  // namespace
+
+// The first families with constants; an oscillation is two columns, and is found by itself.
+std::vector<std::vector<std::size_t>> Pursuit::repeated_families() const {
+  std::map<int, std::vector<std::size_t>> of_family;
+  const std::vector<Dictionary::Entry>& entries = dictionary_.entries();
+  for (std::size_t e = 0; e < entries.size(); ++e)
+    if (entries[e].inner > 0 && entries[e].phase < 0 && norms_[entries[e].column] > 0.0)
+      of_family[entries[e].family].push_back(e);
+  std::vector<std::vector<std::size_t>> out;
+  for (auto& [family, members] : of_family)
+    if (members.size() > 1 && out.size() < widths_.repeated) out.push_back(std::move(members));
+  return out;
+}
+
+// Members of one family hide each other: of two peaks on a decay, or of three decays, no single one
+// explains as much as some other function. So two of them are looked at together, with a third one
+// or a simple term.
+std::vector<Pursuit::Model> Pursuit::repetitions(Refiner& refiner) {
+  if (widths_.repeated == 0 || best_of_families(refiner, Model{}).empty()) return {};
+  std::vector<std::size_t> simple = paired_entries();
+  simple.resize(std::min(simple.size(), kBesideRepeated));
+  std::vector<Model> models;
+  for (const std::vector<std::size_t>& members : repeated_families()) {
+    stop_if_asked();
+    std::vector<std::size_t> chosen = members;
+    for (const std::size_t e : simple)
+      if (std::find(members.begin(), members.end(), e) == members.end()) chosen.push_back(e);
+    for (const Triple& triple : best_triples(chosen, ssize(members))) {
+      Model model;
+      for (const Index k : triple.places) add(model, {chosen[k], 0.0, 0.0});
+      if (model.inner <= kMostInner) models.push_back(std::move(model));
+    }
+  }
+  refine_best(refiner, models, widths_.kept, [](const Model& model) { return model.inner; });
+  return models;
+}
+
+// Two of the first n_members entries with a third one or any other, the best few by what they
+// explain, no two with third ones of the same family. Those whose members have coefficients of one
+// sign count by themselves: on a coarse grid a difference of neighbours stands in for anything.
+std::vector<Pursuit::Triple> Pursuit::best_triples(const std::vector<std::size_t>& chosen,
+                                                   Index n_members) {
+  const auto m = ssize(chosen);
+  Matrix columns(columns_.stride(), m);
+  Vector along(m);
+  for (Index k = 0; k < m; ++k) {
+    const Index j = dictionary_.entries()[chosen[k]].column;
+    columns.col(k) = Eigen::Map<const Vector>(columns_[j], columns_.stride());
+    along(k) = correlation_(j);
+  }
+  const Matrix gram = columns.transpose() * columns;
+  operations_ += static_cast<double>(m * (m * columns_.stride() + 6 * n_members * n_members));
+  std::map<std::pair<int, bool>, Triple> best;  // by the third one's family and the signs
+  for (Index a = 0; a < n_members; ++a)
+    for (Index b = a + 1; b < n_members; ++b)
+      for (Index c = b + 1; c < m; ++c) {
+        const Triple triple = weigh_triple(gram, along, {a, b, c});
+        const bool one_sign = triple.signs[0] == triple.signs[1] &&
+                              (c >= n_members || triple.signs[1] == triple.signs[2]);
+        Triple& known = best[{dictionary_.entries()[chosen[c]].family, one_sign}];
+        if (triple.gain > known.gain) known = triple;
+      }
+  std::vector<std::pair<bool, Triple>> sorted;
+  for (const auto& [kind, triple] : best)
+    if (triple.gain > 0.0) sorted.emplace_back(kind.second, triple);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second.gain > b.second.gain; });
+  keep_first_of_each(sorted, kTriplesEach, [](const auto& each) { return each.first ? 1 : 0; });
+  std::vector<Triple> out;
+  for (const auto& [one_sign, triple] : sorted) out.push_back(triple);
+  return out;
 }
 
 bool Pursuit::is_degenerate(Refiner& refiner, const Model& model) const {

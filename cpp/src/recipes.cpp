@@ -336,6 +336,23 @@ class Cook {
           });
         }
     }
+    nested_of_shifted();
+  }
+
+  // sin(ln(1 + x)), exp(sqrt(1 + x)) ...
+  void nested_of_shifted() {
+    for (const char* name : {"ln", "sqrt"}) {
+      const int inner = table_.find(name);
+      if (inner < 0) continue;
+      for (const int f : features_)
+        for (const int outer : unary_) {
+          if (outer == inner || (is_exponential(outer) && table_[inner].name == "ln")) continue;
+          add(6, [this, f, outer, inner] {
+            return apply(table_, outer,
+                         apply(table_, inner, one_plus(monomial({{f, 1}}), false)));
+          });
+        }
+    }
   }
 
   const Table& table_;

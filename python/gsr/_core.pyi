@@ -169,6 +169,7 @@ class Settings:
     seed: int
     plain_stages_done: int
     scan_seed: int
+    scan_factor: float
     share: int
     n_shares: int
     n_threads: int
@@ -243,6 +244,8 @@ class Evolution:
     def pursuits_done(self) -> bool: ...
     @property
     def stage(self) -> int: ...
+    @property
+    def scanned_features(self) -> list[int]: ...
     def front(self) -> list[Law]: ...
     def runners_up(self) -> list[Law]: ...
     @property

@@ -20,7 +20,14 @@ from gsr.library import Library
 from gsr.transformation import Array
 
 #: Settings of the core beside the options of the search.
-OF_THE_CORE = ("max_generations", "max_evaluations", "seed", "n_threads", "max_bytes")
+OF_THE_CORE = (
+    "max_generations",
+    "max_evaluations",
+    "seed",
+    "scan_factor",
+    "n_threads",
+    "max_bytes",
+)
 #: Columns are padded to so many numbers, and begin at so many bytes: a cache line.
 PAD, LINE = 8, 64
 

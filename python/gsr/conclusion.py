@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from threadpoolctl import threadpool_limits
-
 from gsr import selection
-from gsr.deadline import is_late
+from gsr.deadline import in_time, is_late
 from gsr.problem import Problem
 from gsr.rows import Rows
 from gsr.selection import FrontEntry, PolePolicy
-from gsr.selection.criteria import Criterion
+from gsr.selection.criteria import Criterion, priced_length
 from gsr.selection.fitted import LawLike, Training, without_repeats
 from gsr.selection.kinds import beside_front
 from gsr.selection.noise_choice import choose_noise, promising
+from gsr.selection.plainer import with_a_part_less
 from gsr.selection.tidy import tidied
+from gsr.threads import one_thread
 
 #: Laws beside the front that are fitted to all rows of a long table.
 RUNNERS_UP = 10
+#: Beside an exact law only those are shown that are simpler, and no other beats in error; one whose
+#: error is larger by no more than this factor may still become so when it is refined.
+NEAR_FRONT = 3.0
+#: Laws whose error is below this part of the spread of y may turn out exact.
+MAY_BE_EXACT = 1e-4
 #: When the steps must be done, in parts of the time that is left after the search.
-NOISE, FREED, FITTED, CHOSEN, REFITTED, PRESENTED = 0.15, 0.25, 0.4, 0.5, 0.65, 0.75
+NOISE, FREED, FITTED, CHOSEN = 0.15, 0.25, 0.4, 0.5
+REFITTED, SHORTENED, PRESENTED = 0.65, 0.72, 0.75
 
 
 @dataclass(frozen=True)
@@ -69,10 +76,12 @@ def conclude(
         constants that the search gave them.
     """
     parts = _Parts(until)
-    with threadpool_limits(1):
+    with one_thread():
         if not any(law.exact for law in laws):
             problem = _with_noise_judged(problem, laws, parts(NOISE))
             laws = without_repeats([*laws, *problem.freed(laws, parts(FREED))])
+        elif not callable(criterion) and problem.keeps_exact_laws:
+            laws = _beside_exact(laws, problem.data.spread)
         entries = problem.entries(laws, held, parts(FITTED))
         again = problem.noise.follows_law or problem.everything is not None
         chosen = _choose(entries, criterion, poles, parts(CHOSEN if again else PRESENTED))
@@ -86,8 +95,21 @@ def conclude(
             chosen = _choose(entries, criterion, poles, parts(PRESENTED))
         if problem.everything is not None:
             entries = _on_all_rows(entries, chosen, problem, problem.everything, parts(REFITTED))
+            entries += _shortened(entries, problem, problem.everything, parts(SHORTENED))
             chosen = _choose(entries, criterion, poles, parts(PRESENTED))
         return _presented(entries, chosen, problem, parts(PRESENTED))
+
+
+def _beside_exact(laws: Sequence[LawLike], spread: float) -> list[LawLike]:
+    """Return the exact laws, and those that may be shown beside the shortest of them."""
+    shortest = min((law for law in laws if law.exact), key=lambda law: law.bits)
+    least, kept = math.inf, []
+    for law in sorted(laws, key=lambda law: (law.complexity, law.rmse)):
+        simpler = law.complexity < shortest.complexity and law.rmse <= NEAR_FRONT * least
+        if law.exact or simpler or law.rmse <= MAY_BE_EXACT * spread:
+            kept.append(law)
+        least = min(least, law.rmse)
+    return kept
 
 
 class _Parts:
@@ -142,18 +164,59 @@ def _on_all_rows(
     return finished
 
 
+def _shortened(
+    entries: list[FrontEntry], problem: Problem, everything: Training, until: float | None
+) -> list[FrontEntry]:
+    """Return the best law with fewer terms and factors, one less at a time, fitted to all rows.
+
+    Some rows may have called for a part that all of them do not.
+    """
+    if any(entry.exact for entry in entries):
+        return []
+
+    def bits(entry: FrontEntry) -> float:  # those of the choice take long
+        return priced_length(entry.law, everything)
+
+    found: list[FrontEntry] = []
+    best = min(entries, key=bits)
+    while not is_late(until):
+        shortest = min(_with_less(best, problem, everything, until), key=bits, default=best)
+        if not bits(shortest) < bits(best):
+            shortest = tidied(best, everything)  # a bracket may hide a part that is not needed
+        if shortest is best:
+            break
+        found.append(best := shortest)
+    return found
+
+
+def _with_less(
+    entry: FrontEntry, problem: Problem, everything: Training, until: float | None
+) -> list[FrontEntry]:
+    fitted = [
+        selection.finish(replace(entry, law=less), problem.blueprint.equation, everything, until)
+        for less in in_time(with_a_part_less(entry.law, everything), until, 0)
+    ]
+    return [each for each in fitted if math.isfinite(each.rmse) and problem.admits(each.law)]
+
+
 def _next_best(entries: Sequence[FrontEntry], count: int) -> list[FrontEntry]:
     known = [entry for entry in entries if "length" in vars(entry)]
     return sorted(known, key=lambda entry: entry.length)[:count]
 
 
+def _tidied(
+    entries: list[FrontEntry], chosen: FrontEntry, problem: Problem
+) -> tuple[list[FrontEntry], FrontEntry]:
+    shorter = tidied(chosen, problem.everything or problem.data)
+    if shorter is chosen or not problem.admits(shorter.law):
+        return entries, chosen
+    return [shorter if entry is chosen else entry for entry in entries], shorter
+
+
 def _presented(
     entries: list[FrontEntry], chosen: FrontEntry, problem: Problem, until: float | None
 ) -> Conclusion:
-    shorter = tidied(chosen, problem.everything or problem.data)
-    if shorter is not chosen and problem.admits(shorter.law):
-        entries = [shorter if entry is chosen else entry for entry in entries]
-        chosen = shorter
+    entries, chosen = _tidied(entries, chosen, problem)
     orthogonal = selection.with_errors_of_features(chosen)
     if orthogonal is not chosen and problem.admits(orthogonal.law):
         entries = [orthogonal if entry is chosen else entry for entry in entries]

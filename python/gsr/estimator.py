@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gsr import options, prior, search, selection, subset, validation
+from gsr import options, prior, search, selection, validation
 from gsr import rows as row_sets
 from gsr.conclusion import conclude
 from gsr.equation import check_names
@@ -21,7 +21,7 @@ from gsr.exceptions import GSRError, InterruptedWarning, PredictionWarning
 from gsr.library import Library, Transformation
 from gsr.presentation import Presentation
 from gsr.problem import Problem, core_settings, extend, make_evolution, make_problem
-from gsr.progress import reporter
+from gsr.progress import reporter, say
 from gsr.rows import Missing, Rows
 from gsr.selection.criteria import Criterion
 from gsr.session import Session
@@ -35,7 +35,7 @@ Callback = Callable[[search.Progress], object]
 OF_ONE_TARGET = (
     "front_", "best_index_", "equation_", "history_", "status_", "n_generations_",
     "n_evaluations_", "n_unconverged_", "n_rows_", "criterion_", "criterion_value_",
-    "support_",
+    "support_", "left_out_",
 )  # fmt: skip
 
 
@@ -101,8 +101,9 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
     max_evals, max_generations : int, optional
         Likewise in individuals evaluated, and in generations. Results are reproducible with these,
         with `max_time` only if the search ends before.
-    max_rows : int, default 1000
-        Rows that the search looks at; laws are confirmed and fitted on all.
+    max_rows : int, optional
+        Rows that the search looks at, at most; laws are confirmed and fitted on all. Unless given,
+        1,000, and up to 5,000 from where a law leaves nothing but noise, if `max_time` allows.
 
     errors : {"auto", "constant", "relative", "poisson"}
         **Noise.** How measurements of y scatter around the law: equally everywhere, in proportion
@@ -189,6 +190,9 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
     support_ : float
         Probability of the chosen law among the kinds of laws that were found, from their
         description lengths; below 0.95 the law is called ambiguous.
+    left_out_ : list of str
+        Features that the guided search did not combine with each other, because there are more
+        than ten; the genetic programming had them too. Fewer columns in X insist on those.
     n_generations_, n_evaluations_ : int
         Work done.
     n_unconverged_ : int
@@ -239,7 +243,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         max_time: float | None = 10.0,
         max_evals: int | None = None,
         max_generations: int | None = None,
-        max_rows: int = subset.MAX_ROWS,
+        max_rows: int | None = None,
         errors: str = "auto",
         loss: str = "squared",
         quantile: float = 0.5,
@@ -357,6 +361,8 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
                 laws=session.laws(), until=session.deadline, work_before=session.work_before,
             )  # fmt: skip
         self.fit_time_ = time.perf_counter() - session.started
+        if self.verbose:
+            say(self._left_out_line())
         if self.warm_start:
             self._running = (problem, session.problem, session.evolution)
         return self
@@ -404,6 +410,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         self.n_generations_ = evolution.generation + 1 + work_before[0]
         self.n_evaluations_ = evolution.evaluations + work_before[1]
         self.n_unconverged_ = evolution.n_unconverged
+        self.left_out_ = problem.left_out(evolution.scanned_features)
         found = [*evolution.front(), *evolution.runners_up()] if laws is None else laws
         self._conclude(found, problem, held, until)
 

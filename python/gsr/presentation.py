@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
 
 from gsr import selection, validation
 from gsr.equation import Equation
@@ -18,6 +17,7 @@ from gsr.rows import Missing
 from gsr.selection import FrontEntry, PolePolicy, criteria, kinds, reasons
 from gsr.selection.criteria import Criterion
 from gsr.selection.fitted import FAILURES
+from gsr.threads import one_thread
 
 if TYPE_CHECKING:
     from gsr.table import EquationTable
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 #: Probability of the chosen law among the kinds that were found, below which the rows do not
 #: determine it.
 LEAST_SUPPORT = 0.95
+#: Columns that are named in a line.
+SHOWN_LEFT_OUT = 5
 
 Array = npt.NDArray[np.float64]
 Self = TypeVar("Self", bound="Presentation")
@@ -50,6 +52,25 @@ class Presentation:
     _names: list[str]
     _others: Sequence[FrontEntry] = ()
     _numbered: Sequence[FrontEntry] = ()
+    left_out_: list[str]
+    _to_insist = "give fewer columns to insist"
+
+    def _left_out_line(self) -> str:
+        """Say which columns the guided search did not combine with others; empty if there are none.
+
+        Returns
+        -------
+        str
+            One line, with how to insist on columns.
+        """
+        names = self.left_out_
+        if not names:
+            return ""
+        shown = ", ".join(names[:SHOWN_LEFT_OUT]) + (", ..." if len(names) > SHOWN_LEFT_OUT else "")
+        return (
+            f"{len(names)} of {len(self._names)} columns were not combined in the guided search: "
+            f"{shown}; {self._to_insist}"
+        )
 
     # ---- laws --------------------------------------------------------------------------------
 
@@ -98,7 +119,7 @@ class Presentation:
         """Why the chosen law was chosen, in one line."""
         chosen = self._entry(None)
         compared = [*self.front_, *self._others]
-        with threadpool_limits(1):
+        with one_thread():
             return reasons.why(
                 chosen,
                 compared,
@@ -294,7 +315,7 @@ class Presentation:
             self.front_ = selection.pareto(entries, chosen)[0]
             self._others = [entry for entry in entries if entry not in self.front_]
         self.best_index_ = self.front_.index(chosen)
-        with threadpool_limits(1):
+        with one_thread():
             self.support_ = kinds.support(chosen, entries, until)
         self.equation_ = chosen.label(self.level_)
         self.criterion_, self.criterion_value_ = reasons.name_of(criterion), None

@@ -49,6 +49,8 @@ OTHER_OUTLIERS = 0.05
 SECONDS_PER_NUMBER = 2e-6
 LONGEST_VERDICT = 0.25
 LEAST_VERDICT_ROWS = 1000
+#: Rows of scans under noise, in units of the usual number, at most.
+MOST_SCANNED = 4.0
 #: Parameters that may change while a search goes on (warm_start).
 OF_THE_RUN = ("max_time", "max_evals", "max_generations", "verbose", "callback", "warm_start")
 
@@ -163,6 +165,30 @@ class Problem:
         )
         return bool(np.abs(here - there).mean() > OTHER_OUTLIERS)
 
+    @property
+    def rows_left(self) -> int:
+        """How many more rows there are that the search may look at."""
+        if self.everything is None or self.parameters["max_rows"] is not None:
+            return 0
+        return len(self.everything.y) - len(self.data.y)
+
+    def with_rows(self, n_rows: int, law: LawLike) -> Problem:
+        """Return the same problem on more rows, because of the noise around a law."""
+        assert self.everything is not None, "there are more rows"
+        of, every = self.blueprint, self.everything
+        chosen = subset.choose(every.X, every.y, n_rows, int(of.settings["seed"]))
+        seen = every.take(chosen)
+        factor = min(len(chosen) / len(of.y), MOST_SCANNED)
+        blueprint = replace(
+            of.with_rows(seen.X, seen.y, seen.weights),
+            settings={**of.settings, "scan_factor": max(factor, 1.0)},
+        )
+        found = replace(
+            self, blueprint=blueprint, everything=every if len(chosen) < len(every.y) else None,
+            weights=seen.weights, noise=seen.noise, x_sigma=seen.x_sigma,
+        )  # fmt: skip
+        return found.resisting(law)
+
     def with_weighted_noise(self, law: LawLike) -> Problem:
         """Return the problem with noise that follows the weights of the rows, if it does so."""
         noise = noise_of_weights(law, self.data)
@@ -177,6 +203,14 @@ class Problem:
             if settings[name]:
                 settings[name] = max(settings[name] - used, 1)
         return replace(self, blueprint=replace(self.blueprint, settings=settings))
+
+    def left_out(self, scanned: Sequence[int]) -> list[str]:
+        """Name the features that vary beside those that a guide combines, numbered from 1."""
+        if not scanned:
+            return []
+        of, kept = self.blueprint, {number - 1 for number in scanned}
+        others = [j for j in range(len(of.names)) if j not in kept]
+        return [of.names[j] for j in others if np.ptp(of.X[:, j]) > 0.0]
 
     def current(self, laws: Sequence[Any]) -> str:
         """Write the law that would be chosen now, roughly."""
@@ -222,6 +256,11 @@ class Problem:
         if held is not None:
             found = [replace(entry, held_out=_error(entry.equation, held)) for entry in found]
         return [replace(entry, verdict_rows=self.verdict_rows) for entry in found]
+
+    @property
+    def keeps_exact_laws(self) -> bool:
+        """Whether a law that is exact in the search stays so: on all rows, and in its shape."""
+        return self.everything is None and self.blueprint.checker is None
 
     def _acceptable(self, entries: list[FrontEntry]) -> list[FrontEntry]:
         """Return the entries that still have that shape with their refined constants."""
@@ -274,7 +313,6 @@ def core_settings(parameters: Mapping[str, Any]) -> Any:
     settings = options.make_settings(asked.preset, encoding, asked.hyperparameters)
     for name, allowed in validation.PARAMETERS.items():
         options.check_option(name, parameters[name], allowed)
-    options.check_required("max_rows", asked.max_rows, options.Range(int, row_sets.MIN_ROWS))
     options.check_required("islands", asked.islands, validation.PARAMETERS["islands"])
     options.check_choice("poles", asked.poles, selection.POLE_POLICIES)
     options.check_choice("missing", asked.missing, row_sets.MISSING)
@@ -327,7 +365,8 @@ def make_problem(
         _target_library(asked, library), known.y, target_name, quiet=asked.target_library is None
     )
     target_library = prior.without(target_library, rules[target_name])
-    seen = known.take(subset.choose(known.X, known.y, asked.max_rows, settings.seed))
+    max_rows = subset.MAX_ROWS if asked.max_rows is None else asked.max_rows
+    seen = known.take(subset.choose(known.X, known.y, max_rows, settings.seed))
     tables = (library, target_library)
     everything = _training(known, *tables, asked) if len(seen) < len(known) else None
     searched = _training(seen, *tables, asked)

@@ -112,6 +112,15 @@ def _display(console: Console | None) -> Iterator[Report]:
         yield show
 
 
+def say(line: str, console: Console | None = None) -> None:
+    """Write a line where the display is, unless it is empty."""
+    from rich.console import Console
+
+    if line:
+        console = console or Console(stderr=True)
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
 class _Pace:
     """Lets a report through now and then, with the law, and always the one that ends a search."""
 

@@ -1,4 +1,4 @@
-"""One search from start to end: checkpoints at which noise is judged and a settled search stops."""
+"""One search from start to end: checkpoints to judge noise, and to stop when settled."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from gsr import search
 from gsr.blueprint import start_from
 from gsr.exceptions import InterruptedWarning
 from gsr.problem import Problem, make_evolution
-from gsr.selection.fitted import LawLike, structure, without_repeats
+from gsr.selection.fitted import LawLike, Training, structure, without_repeats
 from gsr.selection.noise_choice import MOST_LAWS, Explained, choose_noise, explain, promising
+from gsr.selection.residuals import residual_level
+from gsr.subset import MORE_ROWS
 
 #: Work, in individuals, until the first checkpoint, and by which factor the next one is later; on
 #: more rows laws take longer to compare.
@@ -30,6 +32,12 @@ SAME_GROWTH = 6.0
 #: Rows are not weighed anew before the guide has reached this stage: before its first pursuit is
 #: through, laws leave too much that is no noise.
 FIRST_WEIGHED_STAGE = 2
+#: The search goes on with more rows if noise is at least this part of the spread of y (R2 below
+#: 0.999), there are so many times more, and all that was done up to there would, on so many rows,
+#: take no more than one part in this many of the time that is left.
+LEAST_NOISE = 0.03
+LEAST_GROWTH = 1.5
+MOST_REPEATED = 2.0
 #: Part of `max_time` that a checkpoint may take.
 LONGEST_CHECKPOINT = 0.15
 #: Where checkpoints take more than this part of the time, they come at greater distances.
@@ -70,9 +78,8 @@ class Session:
         self.seconds_compared = 0.0  # of all
         self.work_before = (0, 0)  # generations and evaluations of searches given up
         self.kept: list[LawLike] = []  # the best laws of earlier checkpoints
+        self._wanted: str | None = None  # kind of noise that the last checkpoint spoke for
         self._best: tuple[Any, float, int] | None = None  # terms, work when they came up, times
-        self._n_restarts = 0
-        self._noise_before = ""  # its kind at the last checkpoint
 
     def run(self) -> str:
         """Search until a law is accepted, the search has settled, a limit is reached, or Ctrl-C."""
@@ -202,36 +209,72 @@ class Session:
         if best is None:
             return None
         self.kept = [*self.kept[-MOST_LAWS:], best.law]
-        if not self._may_weigh_rows(best):
-            return best
-        if problem.differs(best.data):
-            self._restart(problem.weighted(best), laws)
-        elif problem.resists_differently(resisting := problem.resisting(best.law)):
-            self._restart(resisting, laws)
+        changed = self._with_more_rows(self._with_its_noise(best), best)
+        if changed is not problem:
+            self._restart(changed, laws)
         return best
 
-    def _may_weigh_rows(self, best: Explained) -> bool:
-        """Tell whether the kind of noise is clear enough to start anew with other weights.
+    def _with_its_noise(self, best: Explained) -> Problem:
+        """Return the problem with the weights that the noise around a law asks for."""
+        problem = self.problem
+        if problem.blueprint.settings["guided"] and self._first.stage < FIRST_WEIGHED_STAGE:
+            return problem
+        if self._is_lasting(best.data):
+            return problem.weighted(best)
+        resisting = problem.resisting(best.law)
+        return resisting if problem.resists_differently(resisting) else problem
 
-        After the first time two checkpoints in a row must agree: on exact data the residuals of
-        poor laws look like other noise at every checkpoint, and each restart repeats work.
+    def _is_lasting(self, data: Training) -> bool:
+        """Tell whether the noise of data is another one, and worth a new start.
+
+        What approximations leave looks like one kind of noise and then like another, and a search
+        that starts anew each time never gets to the law. So after the first change a kind other
+        than constant noise must come up twice.
         """
-        kind = best.data.noise.kind
-        agrees = self._n_restarts == 0 or kind == self._noise_before
-        self._noise_before = kind
-        unguided = not self.problem.blueprint.settings["guided"]
-        return agrees and (unguided or self._first.stage >= FIRST_WEIGHED_STAGE)
+        before = self._wanted
+        self._wanted = data.noise.kind if self.problem.differs(data) else None
+        if self._wanted is None:
+            return False
+        first = self.work_before == (0, 0)
+        return first or self._wanted in ("constant", before)
+
+    def _with_more_rows(self, problem: Problem, best: Explained) -> Problem:
+        """Return the problem with more rows, if noise is all that a law leaves, and time allows.
+
+        Structure in what it leaves must be explained first, for which fewer rows are faster.
+        """
+        n_rows = len(problem.data.y)
+        wanted = min(n_rows + problem.rows_left, MORE_ROWS, self._rows_in_time(n_rows))
+        if wanted < LEAST_GROWTH * n_rows and wanted < n_rows + problem.rows_left:
+            return problem
+        if wanted == n_rows or best.law.rmse < LEAST_NOISE * best.data.spread:
+            return problem
+        if residual_level(best.law, best.data, n_rows) != "noise":
+            return problem
+        return problem.with_rows(wanted, best.law)
+
+    def _rows_in_time(self, n_rows: int) -> int:
+        """Return on how many rows what was done so far can be done again."""
+        if self.max_time is None:
+            return MORE_ROWS
+        again = MOST_REPEATED * max(time.perf_counter() - self.started, 1e-3)
+        possible = int(n_rows * (self._time_left() or 0.0) / again)
+        return max(
+            (n for n in (n_rows, MORE_ROWS // 2, MORE_ROWS) if n <= possible), default=n_rows
+        )
 
     def _restart(self, problem: Problem, laws: Sequence[LawLike]) -> None:
-        """Go on with rows weighted for their noise, from the laws found so far."""
+        """Go on with other weights or rows, from the laws found so far."""
         done = (self.evolution.generation + 1, self.evolution.evaluations)
         problem = problem.after(*done, self._first.stage)
         evolution = make_evolution(problem, laws=laws)
+        same_rows = len(problem.data.y) == len(self.problem.data.y)
         # Nothing is changed before all is made: Ctrl-C may come at any time.
         self.problem, self.evolution = problem, evolution
         self.work_before = (self.work_before[0] + done[0], self.work_before[1] + done[1])
-        self.kept, self._best = [*laws], None
-        self._n_restarts += 1
+        # Errors of laws on fewer rows do not compare with others; the new search has these laws.
+        self.kept = [*laws] if same_rows else []
+        self._best, self._wanted = None, None
 
     def _has_settled(self, law: LawLike, checkpoint: float) -> bool:
         terms = structure(law)

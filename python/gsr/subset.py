@@ -8,8 +8,10 @@ import numpy.typing as npt
 from gsr.exceptions import GSRError
 from gsr.transformation import Array
 
-#: Rows that a search looks at, unless told otherwise.
+#: Rows that a search looks at, unless told otherwise; and with which it goes on where a law leaves
+#: nothing but noise.
 MAX_ROWS = 1000
+MORE_ROWS = 5000
 
 Indices = npt.NDArray[np.intp]
 

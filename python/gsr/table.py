@@ -13,7 +13,6 @@ from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from gsr import _table_forms
 from gsr._table_forms import COLUMNS, DIGITS, IN_FILES, IN_LATEX, PICK, SHOWN, VERDICTS
@@ -21,6 +20,7 @@ from gsr.encoding import latex
 from gsr.exceptions import GSRError
 from gsr.selection import FrontEntry, kinds, simplify
 from gsr.selection.fitted import FAILURES
+from gsr.threads import one_thread
 from gsr.transformation import Array
 
 
@@ -252,7 +252,7 @@ class EquationTable(Sequence[EquationRow]):
         if not isinstance(count, int) or count < 1:
             raise GSRError(f"count must be a whole number of at least 1, got {count!r}")
         chosen = self._rows[self._best_index].entry
-        with threadpool_limits(1):
+        with one_thread():
             known = [row.entry for row in self._rows if not row.pick]
             ranked = kinds.shortest_first([*known, *self._others])
             entries = kinds.of_different_kinds([chosen, *ranked], count)
@@ -336,7 +336,7 @@ class EquationTable(Sequence[EquationRow]):
         Matrices are narrow: to start threads for them costs more than they save.
         """
         slow = [name for name in ("level", "held_out") if name in columns]
-        with threadpool_limits(1) if slow else nullcontext():
+        with one_thread() if slow else nullcontext():
             for row in self:
                 for name in slow:
                     getattr(row, name)
@@ -349,7 +349,7 @@ class TopLaws(tuple[EquationRow, ...]):
     __slots__ = ()
 
     def __str__(self) -> str:
-        with threadpool_limits(1):
+        with one_thread():
             return _table_forms.ranked_text(self)
 
     __repr__ = __str__

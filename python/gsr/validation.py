@@ -26,6 +26,7 @@ PARAMETERS: dict[str, Range | Choice] = {
     "max_time": Range(float, 0.0),
     "max_evals": Range(int, 1),
     "max_generations": Range(int, 1),
+    "max_rows": Range(int, MIN_ROWS),
     "max_terms": Range(int, 1),
     "max_complexity": Range(int, 1),
     "validation_fraction": Range(float, 1e-6, 0.95),

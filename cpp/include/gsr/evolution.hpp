@@ -57,6 +57,10 @@ class Evolution {
   // Number of the guide's stage.
   int stage() const { return guide_ == nullptr ? 0 : guide_->stage(); }
   bool pursuits_done() const { return guide_ != nullptr && guide_->pursuits_done(); }
+  // Features that the guide combines with each other, numbered from 1; empty if there is no guide.
+  std::vector<int> scanned_features() const {
+    return guide_ != nullptr ? guide_->scanned_features() : std::vector<int>();
+  }
   const Archive& archive() const { return archive_; }
   // With the laws of scans that are not all done yet.
   Archive archive_so_far() const;

@@ -37,6 +37,8 @@ class Guide {
   bool pursuits_done() const;
   // Whether simple candidates have all been looked at.
   bool simple_done() const;
+  // Features that are combined with each other, numbered from 1.
+  const std::vector<int>& scanned_features() const;
   std::vector<Individual> take_individuals();
   long evaluations() const;
   long n_unconverged() const;

@@ -3,6 +3,8 @@
 // refined together. Without that the second pick repairs the grid error of the first.
 #pragma once
 
+#include <array>
+#include <functional>
 #include <vector>
 
 #include "gsr/dictionary.hpp"
@@ -20,14 +22,22 @@ class Pursuit {
     int n_constants() const { return inner + static_cast<int>(terms.size()); }
   };
 
+  // Three candidate terms.
+  struct Triple {
+    std::array<Index, 3> places{};  // in a list of entries
+    double gain = 0.0;
+    std::array<bool, 3> signs{};  // of the coefficients, true: positive
+  };
+
   // Of each kind, by the number of constants inside (0, 1, more):
   struct Widths {
-    int terms;          // of the longest model
-    std::size_t first;  // models of one term that are extended; each term of a true pair may be
-                        // mediocre by itself
-    std::size_t beam;   // longer models that are extended
-    std::size_t tried;  // families that extend a model, refined a little
-    std::size_t kept;   // of them refined to the end
+    int terms;             // of the longest model
+    std::size_t first;     // models of one term that are extended; each term of a true pair may be
+                           // mediocre by itself
+    std::size_t beam;      // longer models that are extended
+    std::size_t tried;     // families that extend a model, refined a little
+    std::size_t kept;      // of them refined to the end
+    std::size_t repeated;  // families of which several members are looked at together
   };
 
   Pursuit(const Dictionary& dictionary, const Dataset& x, const Table& table, const Widths& widths)
@@ -57,8 +67,13 @@ class Pursuit {
   // Two terms at once; each of them may explain nothing by itself.
   std::vector<Model> pairs(Refiner& refiner);
   std::vector<std::size_t> paired_entries() const;
+  // Two or three terms of one family at once, the two beside a simple term.
+  std::vector<Model> repetitions(Refiner& refiner);
+  std::vector<Triple> best_triples(const std::vector<std::size_t>& chosen, Index n_members);
+  std::vector<std::vector<std::size_t>> repeated_families() const;
   void add(Model& model, const Pick& pick) const;
-  void refine_best(Refiner& refiner, std::vector<Model>& models, std::size_t kept, int inner) const;
+  void refine_best(Refiner& refiner, std::vector<Model>& models, std::size_t kept,
+                   const std::function<int(const Model&)>& class_of) const;
   bool is_degenerate(Refiner& refiner, const Model& model) const;
   double score(const Model& model) const;
   std::vector<Model> beam(std::vector<Model> models, std::size_t width) const;

@@ -61,6 +61,8 @@ struct Settings {
   // Islands share the guide's scans: this one does part `share`, on the rows of the common seed.
   int share = 0, n_shares = 1;
   std::uint64_t scan_seed = 0;
+  // Rows of the scans that expect noise, in units of the usual number.
+  double scan_factor = 1.0;
   int n_threads = 1;
   std::size_t max_bytes = std::size_t{256} << 20;  // kept rows, all threads together
 };

@@ -65,7 +65,7 @@ class Helpers {
 // it.
 void in_parallel(int n, const std::function<void(int)>& body);
 
-// Calls body(begin, end) for pieces of [0, n), each of `grain` but the last: pieces do not depend on
+// Calls body(begin, end) for pieces of [0, n), each of `grain` but the last: they do not depend on
 // the number of threads.
 template <typename Number, typename Body>
 void in_pieces(Number n, Number grain, const Body& body) {

@@ -33,15 +33,32 @@ bool GroupScan::is_worth_scanning(const std::vector<Group>& groups) const {
   return largest > 0 && largest < sample_.features.size() && groups.size() <= kMostGroups;
 }
 
-const Candidates& GroupScan::candidates_of(const Group& group) {
-  const std::lock_guard lock(mutex_);
-  std::unique_ptr<Candidates>& known = candidates_[group];
-  if (known == nullptr) {
-    const Problem& problem = sample_.problem;
-    known = std::make_unique<Candidates>(sample_.rows.x, problem.table, problem.settings,
-                                         problem.constraints, group, group_reach(group.size()));
+void GroupScan::clear() {
+  candidates_.clear();
+  known_.clear();
+}
+
+double GroupScan::make_candidates(const Group& group) {
+  std::unique_ptr<Candidates>& pool = candidates_[group];
+  if (pool != nullptr) return 0.0;
+  const Problem& problem = sample_.problem;
+  pool = std::make_unique<Candidates>(sample_.rows.x, problem.table, problem.settings,
+                                      problem.constraints, group, group_reach(group.size()));
+  return kPoolWork * static_cast<double>(ssize(pool->terms()) * sample_.n_rows());
+}
+
+double GroupScan::build(const std::vector<const Goal*>& goals) {
+  double operations = 0.0;
+  for (const Goal* goal : goals) {
+    operations += kGroupTestWork * static_cast<double>(sample_.n_rows());
+    Known known{find_groups(sample_.rows.x, sample_.features, goal->values)};
+    if (!is_worth_scanning(known.groups)) continue;
+    known.most = kWorseThanPolynomials * left_by_polynomials(*goal, known.groups);
+    if (!std::isfinite(known.most)) continue;
+    for (const Group& group : known.groups) operations += make_candidates(group);
+    known_[goal->number] = std::move(known);
   }
-  return *known;
+  return sample_.work_of(operations);
 }
 
 // The constant, terms of groups that are done, and polynomials of those that are not.
@@ -77,27 +94,23 @@ double GroupScan::left_by_polynomials(const Goal& goal, const std::vector<Group>
   return squares() < kLeftByPolynomials * spread ? squares() : too_much;
 }
 
-void GroupScan::extend(const Goal& goal, const std::vector<Group>& groups, const Partial& partial,
-                       std::size_t scanned, double most, std::vector<Partial>& out,
-                       double& operations) {
+double GroupScan::extend(const Goal& goal, const Known& known, const Partial& partial,
+                         std::size_t scanned, std::vector<Partial>& out) const {
   stop_if_asked();
   const Problem& problem = sample_.problem;
-  const Candidates& candidates = candidates_of(groups[scanned]);
-  Free free = beside(groups, partial, scanned);
-  const Index n_free = free.columns.n_columns();
-  if (kGroupRowsPerColumn * n_free > sample_.n_rows()) return;
-  Space space(problem, candidates, candidates.terms(), std::move(free));
+  const Candidates& candidates = *candidates_.at(known.groups[scanned]);
+  Space space(problem, candidates, candidates.terms(), beside(known.groups, partial, scanned));
   Buffer target;
   const double left = space.pool.prepare(goal.values.data(), target);
-  operations += (kGroupScanWork + kPoolFreeWork * static_cast<double>(n_free)) *
-                static_cast<double>(space.size() * sample_.n_rows());
-  if (left == 0.0 || space.size() == 0) return;
+  const double operations =
+      (kGroupScanWork + kPoolFreeWork * static_cast<double>(space.free.columns.n_columns())) *
+      static_cast<double>(space.size() * sample_.n_rows());
+  if (left == 0.0 || space.size() == 0) return operations;
   for (const ols::Choice& choice : choices_of(space.pool, target)) {
-    if (choice.rest * left * left > most) continue;
     Partial longer = partial;
     longer.done[scanned] = 1;
     longer.rest = choice.rest * left * left;
-    bool allowed = true;
+    bool allowed = longer.rest <= known.most;
     for (const Index j : choice.columns) {
       Trees factors = space.factors(j);
       if (!goal.prefactor.empty()) factors.push_back(monomial_tree(problem.table, goal.prefactor));
@@ -105,25 +118,22 @@ void GroupScan::extend(const Goal& goal, const std::vector<Group>& groups, const
     }
     if (allowed) out.push_back(std::move(longer));
   }
+  return operations;
 }
 
-double GroupScan::scan(const Goal& goal) {
-  double operations = kGroupTestWork * static_cast<double>(sample_.n_rows());
-  const std::vector<Group> groups = find_groups(sample_.rows.x, sample_.features, goal.values);
-  if (!is_worth_scanning(groups)) return sample_.work_of(operations);
-  const double most = kWorseThanPolynomials * left_by_polynomials(goal, groups);
-  if (!std::isfinite(most)) return sample_.work_of(operations);
-  // Counted for every goal, whoever has made them: work must not depend on who comes first.
-  for (const Group& group : groups)
-    operations += kPoolWork *
-                  static_cast<double>(ssize(candidates_of(group).terms()) * sample_.n_rows());
+double GroupScan::scan(const Goal& goal) const {
+  const auto found = known_.find(goal.number);
+  if (found == known_.end()) return kNothingToScan;
+  const Known& known = found->second;
+  const std::size_t n = known.groups.size();
+  double operations = 0.0;
   std::vector<Partial> open(1);
-  open[0].done.assign(groups.size(), 0);
-  for (std::size_t step = 0; step < groups.size(); ++step) {
+  open[0].done.assign(n, 0);
+  for (std::size_t step = 0; step < n; ++step) {
     std::vector<Partial> next;
     for (const Partial& partial : open)
-      for (std::size_t g = 0; g < groups.size(); ++g)
-        if (!partial.done[g]) extend(goal, groups, partial, g, most, next, operations);
+      for (std::size_t g = 0; g < n; ++g)
+        if (!partial.done[g]) operations += extend(goal, known, partial, g, next);
     std::stable_sort(next.begin(), next.end(),
                      [](const Partial& a, const Partial& b) { return a.rest < b.rest; });
     if (next.size() > kGroupBeam) next.resize(kGroupBeam);

@@ -5,7 +5,6 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "groups.hpp"
@@ -18,11 +17,17 @@ class GroupScan {
  public:
   GroupScan(const Sample& sample, Proposer& proposer) : sample_(sample), proposer_(proposer) {}
 
-  // Returns the work.
-  double scan(const Goal& goal);
-  void clear() { candidates_.clear(); }
+  // Both return their work. Groups are found, and pools made, for all goals that may be scanned.
+  double build(const std::vector<const Goal*>& goals);
+  double scan(const Goal& goal) const;
+  void clear();
 
  private:
+  // What is known of a goal: squares that its terms may leave, at most.
+  struct Known {
+    std::vector<Group> groups;
+    double most = 0.0;
+  };
   // Terms of some of the groups.
   struct Partial {
     std::vector<Basis> terms;
@@ -33,17 +38,16 @@ class GroupScan {
   bool is_worth_scanning(const std::vector<Group>& groups) const;
   // Squares that polynomials of all groups leave of the target; infinite if that is much.
   double left_by_polynomials(const Goal& goal, const std::vector<Group>& groups) const;
-  // Shared by all goals; whoever comes first makes them.
-  const Candidates& candidates_of(const Group& group);
+  double make_candidates(const Group& group);
   Free beside(const std::vector<Group>& groups, const Partial& partial, std::size_t scanned) const;
-  // Adds terms of one more group that leave at most so many squares.
-  void extend(const Goal& goal, const std::vector<Group>& groups, const Partial& partial,
-              std::size_t scanned, double most, std::vector<Partial>& out, double& operations);
+  // Adds terms of one more group; returns the operations.
+  double extend(const Goal& goal, const Known& known, const Partial& partial,
+                std::size_t scanned, std::vector<Partial>& out) const;
 
   const Sample& sample_;
   Proposer& proposer_;
-  std::mutex mutex_;  // of the candidates
   std::map<Group, std::unique_ptr<Candidates>> candidates_;
+  std::map<Index, Known> known_;  // by the goal's number
 };
 
 }  // namespace gsr::guide

@@ -67,6 +67,8 @@ bool Guide::pursuits_done() const { return stages_->plan.pursuits_done(); }
 
 bool Guide::simple_done() const { return stages_->simple_done; }
 
+const std::vector<int>& Guide::scanned_features() const { return stages_->sample.features; }
+
 std::vector<Individual> Guide::take_individuals() { return stages_->proposer.take_individuals(); }
 
 long Guide::evaluations() const { return stages_->proposer.counts().evaluations; }

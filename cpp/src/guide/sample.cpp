@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "gsr/random.hpp"
+#include "screening.hpp"
 
 namespace gsr::guide {
 namespace {
@@ -45,21 +46,9 @@ Columns take_rows(const Columns& from, const std::vector<Index>& rows) {
   return out;
 }
 
-// Share of y's variance between the bins of x: what x explains by itself, in any shape.
-double explained_by_bins(const double* x, const double* y, Index n) {
-  std::vector<Index> order = counted(n);
-  std::sort(order.begin(), order.end(), [&](Index a, Index b) { return x[a] < x[b]; });
-  double mean = 0.0;
-  for (Index i = 0; i < n; ++i) mean += y[i] / static_cast<double>(n);
-  double between = 0.0;
-  for (int bin = 0; bin < kBins; ++bin) {
-    const Index first = n * bin / kBins, last = n * (bin + 1) / kBins;
-    if (first == last) continue;
-    double sum = 0.0;
-    for (Index i = first; i < last; ++i) sum += y[order[i]] - mean;
-    between += sum * sum / static_cast<double>(last - first);
-  }
-  return between;
+Index rows_to_screen(const Problem& problem) {
+  const int d = problem.x.n_features();
+  return d <= static_cast<int>(kMostFeatures) ? problem.x.n_rows() : screened_rows(d);
 }
 
 }  // namespace
@@ -78,25 +67,20 @@ Rows choose_rows(const Problem& problem, Index n, bool light_ones) {
   return out;
 }
 
-std::vector<int> rank_features(const Rows& rows) {
+std::vector<int> features_to_combine(const Rows& rows) {
   const Index n = rows.x.n_rows();
-  std::vector<double> score{0.0};
   std::vector<int> features;
   for (int f = 1; f <= rows.x.n_features(); ++f) {
     const double* x = rows.x.features[f - 1];
-    score.push_back(explained_by_bins(x, rows.y.features[0], n));
     const auto [low, high] = std::minmax_element(x, x + n);
     if (*low < *high) features.push_back(f);  // a constant feature explains nothing
   }
   if (features.size() <= kMostFeatures) return features;
-  std::stable_sort(features.begin(), features.end(),
-                   [&](int a, int b) { return score[a] > score[b]; });
-  features.resize(kMostFeatures);
-  return features;
+  return screen_features(rows.x.features, rows.y.features[0], features, kMostFeatures);
 }
 
 Sample::Sample(const Problem& posed)
-    : problem(posed), features(rank_features(choose_rows(posed, posed.x.n_rows()))) {}
+    : problem(posed), features(features_to_combine(choose_rows(posed, rows_to_screen(posed)))) {}
 
 double Sample::work_of(double operations) const {
   return operations / (kOperationsPerRow * static_cast<double>(problem.x.n_rows()) + kOperations);

@@ -18,8 +18,8 @@ struct Rows {
 // left out unless `light_ones`.
 Rows choose_rows(const Problem& problem, Index n, bool light_ones = false);
 
-// Those that vary; if there are many, those that explain most of y by themselves, best first.
-std::vector<int> rank_features(const Rows& rows);
+// Those that vary; if there are many, those that explain something of y, best first.
+std::vector<int> features_to_combine(const Rows& rows);
 
 struct Sample {
   const Problem& problem;

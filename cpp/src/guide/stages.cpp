@@ -74,10 +74,13 @@ void Stages::end_with_pools() {
 void Stages::choose_rows(const Stage& stage) {
   sample.level = stage.level;
   const bool pursuit = stage.look == Look::pursuit;
-  const Index n = stage.look == Look::weighted ? kWeightedRows
+  const auto noisy = [this](Index usual) {
+    return static_cast<Index>(problem_.settings.scan_factor * static_cast<double>(usual));
+  };
+  const Index n = stage.look == Look::weighted ? noisy(kWeightedRows)
                   : stage.look == Look::beside ? kBesideRows
                   : stage.look == Look::groups ? kGroupRows
-                  : pursuit                    ? pursuit_rows(stage.level)
+                  : pursuit                    ? noisy(pursuit_rows(stage.level))
                                                : rows(stage.level, problem_.x.n_features());
   sample.rows = guide::choose_rows(problem_, n, pursuit);
 }
@@ -201,11 +204,13 @@ void Stages::plan_beside() {
 }
 
 void Stages::plan_groups() {
-  if (sample.features.size() < 3) return;
-  Index n = 0;
+  if (sample.features.size() < kLeastGroupFeatures) return;
+  std::vector<const Goal*> sought;
   for (const Goal& goal : goals.sums)
-    if (!goal.has_partner() && n++ < kGroupGoals)
-      plan.scan(goal.number, [this, &goal] { return groups.scan(goal); });
+    if (!goal.has_partner() && sought.size() < kGroupGoals) sought.push_back(&goal);
+  plan.build([this, sought] { return groups.build(sought); });
+  for (const Goal* goal : sought)
+    plan.scan(goal->number, [this, goal] { return groups.scan(*goal); });
 }
 
 void Stages::plan_sublibraries() {

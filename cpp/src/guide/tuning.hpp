@@ -23,15 +23,17 @@ struct Stage {
   int level;
   Look look;
 };
-// Cheap before dear. A pursuit follows the first looks at once: it finds most laws under noise.
+// Cheap before dear. A pursuit follows the first looks at once: it finds most laws under noise. With
+// two features the parametric look at level 0 takes 2,000 individuals, the plain one at level 1
+// 170,000.
 inline constexpr std::array<Stage, 15> kStages{{{0, Look::plain},
                                                 {0, Look::pursuit},
                                                 {0, Look::beside},
+                                                {0, Look::parametric},
                                                 {1, Look::groups},
                                                 {1, Look::plain},
                                                 {1, Look::beside},
                                                 {1, Look::pursuit},
-                                                {0, Look::parametric},
                                                 {0, Look::weighted},
                                                 {1, Look::weighted},
                                                 {1, Look::parametric},
@@ -74,7 +76,8 @@ inline Index rows(int level, int n_features) {
   const Index few = 40 + 4 * std::min(n_features, 12);
   return level == 0 ? few : level == 1 ? 2 * few : level == 2 ? 4 * few : 1600;
 }
-inline constexpr Index kWeightedRows = 300;  // noise averages out over more rows
+// Noise averages out over more rows: these two are multiplied by `scan_factor`.
+inline constexpr Index kWeightedRows = 300;
 inline constexpr Index kPursuitRows = 100;   // for each level of the pursuit; time against noise
 inline Index pursuit_rows(int level) { return level == 0 ? kPursuitRows : 2 * kPursuitRows; }
 inline constexpr Index kPrefactorRows = 1000;  // a quadratic fit has many columns
@@ -87,7 +90,31 @@ inline constexpr double kLeastWeight = 0.1;
 
 // Features that are combined with each other: pools grow with powers of it.
 inline constexpr std::size_t kMostFeatures = 10;
-inline constexpr int kBins = 8;  // of a feature, to see what it explains of y in any shape
+
+// ---- screening of many features ----------------------------------------------------------------
+
+// Functions of a feature, to see what it explains in any shape: polynomials of its ranks up to this
+// degree, one for each so many rows.
+inline constexpr Index kShapes = 5, kRowsPerShape = 10;
+inline constexpr double kClippedPart = 0.01;  // of the rows at either end
+// Nats beyond chance: one data set in 20 without any law has a feature that is chosen.
+inline constexpr double kLeastEvidence = 3.0;
+// Steps without a new feature take functions of chosen ones out of the way.
+inline constexpr int kScreeningSteps = 2 * kMostFeatures;
+// Functions that are taken out: one for each so many rows leaves enough to judge the others by.
+inline constexpr Index kRowsPerExplained = 4, kMostExplained = 200;
+inline constexpr double kAllExplained = 1e-7;   // of the norm of y
+inline constexpr double kSameFunction = 1e-4;   // norm beside the others
+inline constexpr double kSameFeature = 1e-6;    // squared norm beside another
+// 100 features and 1,000 rows take 0.1 s. All pairs of more features are too many.
+inline constexpr Index kMostPairedFeatures = 400;
+inline constexpr double kTripleOperations = 3e8;
+// All rows of a search have a say as long as memory and time allow; few would show chance alone.
+inline Index screened_rows(Index n_features) {
+  const auto d = static_cast<double>(std::max<Index>(1, n_features));
+  const double m = std::min(d, static_cast<double>(kMostPairedFeatures));
+  return std::max<Index>(500, static_cast<Index>(std::min(4e5 / d, 2e7 / (m * m))));
+}
 
 // ---- work ------------------------------------------------------------------------------------
 
@@ -278,8 +305,8 @@ inline constexpr double kOtherWork = 1.0;
 
 // The widths were raised until a set of 28 standard curves with 2 % noise gained nothing more.
 inline constexpr int kPursuitTerms = 3;
-inline constexpr Pursuit::Widths kNarrowPursuit{kPursuitTerms, 3, 1, 8, 3};
-inline constexpr Pursuit::Widths kWidePursuit{kPursuitTerms, 8, 3, 16, 6};
+inline constexpr Pursuit::Widths kNarrowPursuit{kPursuitTerms, 3, 1, 8, 3, 24};
+inline constexpr Pursuit::Widths kWidePursuit{kPursuitTerms, 8, 3, 16, 6, 24};
 inline constexpr Dictionary::Extent kFewEntries{1500, false, false};
 inline constexpr Dictionary::Extent kManyEntries{3000, true, false};
 // Left sides at the first level and later; those after the first kFullyPursued get a term less.
@@ -291,6 +318,11 @@ inline constexpr int kGlance = 8, kFull = 40;       // steps of refinement
 inline constexpr int kMostInner = 6;                // constants inside one model
 inline constexpr std::size_t kProposedEach = 8;     // models of each number of constants
 inline constexpr std::size_t kPairedColumns = 300;  // of which all pairs are looked at
+inline constexpr std::size_t kBesideRepeated = 60;  // simple terms beside two of a family
+inline constexpr std::size_t kTriplesEach = 3;  // of a family, for each kind of signs
+// Share of a column that two others must leave; three decays of similar rates leave 1e-7 of the
+// third, and data of five digits tell them apart.
+inline constexpr double kLeastOfTriple = 1e-10;
 // A term this many times larger than the spread of the target is cancelled by others: its constant
 // has run away, and a simpler term says the same.
 inline constexpr double kCancelled = 100.0;
@@ -318,8 +350,8 @@ inline constexpr Index kRowsPerFreeColumn = 3;
 inline constexpr Index kBesidePlainTerms = 6000;
 inline constexpr Dictionary::Extent kBesideEntries{8000, false, true};
 // Every family is tried: once simple terms are free, all that is smooth looks alike on the grid.
-inline constexpr Pursuit::Widths kOneTermBeside{1, 6, 1, 400, 6};
-inline constexpr Pursuit::Widths kTwoTermsBeside{2, 4, 1, 24, 3};
+inline constexpr Pursuit::Widths kOneTermBeside{1, 6, 1, 400, 6, 0};
+inline constexpr Pursuit::Widths kTwoTermsBeside{2, 4, 1, 24, 3, 0};
 inline constexpr double kSeenBesideNoise = 0.9;  // in noise a single term leaves more
 // A law is exact if no more of the target is left, and its last term leaves little of what the
 // others leave.
@@ -358,7 +390,8 @@ inline constexpr double kLeftByPolynomials = 0.05, kWorseThanPolynomials = 4.0;
 inline constexpr std::size_t kGroupSingles = 4;
 inline constexpr int kGroupDepth = 3, kGroupWidth = 2;
 inline constexpr std::size_t kGroupBeam = 6;  // laws in the making
-inline constexpr Index kGroupGoals = 8;       // left sides whose groups are looked for
+inline constexpr std::size_t kGroupGoals = 8;  // left sides whose groups are looked for
+inline constexpr std::size_t kLeastGroupFeatures = 3;
 // Operations for each row of the F tests, and of each column that is scanned.
 inline constexpr double kGroupTestWork = 2e4, kGroupScanWork = 40.0;
 

@@ -233,6 +233,7 @@ def _fit(arguments: argparse.Namespace) -> int:
         _print(outcome, arguments)
     except WritingError as error:
         failures.append(str(error))
+    _tell_left_out(outcome, tell)
     for name in data.targets[len(outcome.laws) :]:
         tell(f"no law was looked for that explains {name!r}")
     return _ending(outcome, failures, tell)
@@ -367,6 +368,13 @@ def _print(outcome: Outcome, arguments: argparse.Namespace) -> None:
             laws.model, laws.table, arguments.top, rows=outcome.n_used, seed=seed
         )
         show(f"\n{text}" if number else text)
+
+
+def _tell_left_out(outcome: Outcome, tell: Callable[[str], None]) -> None:
+    for laws in outcome.laws.values():
+        line = laws.model._left_out_line()
+        if line and not laws.model.verbose:  # else it has been told
+            tell(line)
 
 
 def _ending(outcome: Outcome, failures: list[str], tell: Callable[[str], None]) -> int:

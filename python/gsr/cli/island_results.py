@@ -67,6 +67,11 @@ class Found:
         return self.state.evaluations
 
     @property
+    def scanned_features(self) -> list[int]:
+        """Features that the guide combines with each other, numbered from 1."""
+        return list(self.island.scanned_features)
+
+    @property
     def n_unconverged(self) -> int:
         """Of the first island alone: the others keep theirs to themselves."""
         return int(self.island.n_unconverged)

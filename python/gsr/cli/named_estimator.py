@@ -18,6 +18,8 @@ class NamedRegressor(GSRRegressor):
     for a target leaves out the targets after it.
     """
 
+    _to_insist = "choose columns with --features to insist"
+
     def named(self, features: Sequence[str], *targets: str) -> NamedRegressor:
         """Name the columns of X and the targets, for the next `fit`."""
         self._table_names = (tuple(features), targets)

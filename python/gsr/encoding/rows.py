@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,6 +99,8 @@ def integers(matrix: Matrix) -> IntegerMatrix:
 
 
 def _numbers(row: Sequence[float | None], i: int) -> list[Any]:
+    if all(type(entry) is int for entry in row) and WEIGHTED not in row[1:2]:
+        return [*row]
     filled = [0 if entry is None else entry for entry in row]
     first_weight = len(filled)
     if len(filled) > 1 and filled[1] == WEIGHTED:
@@ -111,7 +114,7 @@ def _numbers(row: Sequence[float | None], i: int) -> list[Any]:
 
 def rows(matrix: Matrix, library: Library) -> list[Row | None]:
     """Return all rows in the order of the matrix, None for rows of T = 1."""
-    return _read(matrix, library)[0]
+    return [*_read(matrix, library)[0]]
 
 
 def factors(matrix: Matrix, library: Library) -> list[Row]:
@@ -121,6 +124,13 @@ def factors(matrix: Matrix, library: Library) -> list[Row]:
 
 
 def _read(matrix: Matrix, library: Library) -> tuple[list[Row | None], set[int]]:
+    return _read_rows(tuple(map(tuple, matrix)), library)
+
+
+@lru_cache(maxsize=8192)
+def _read_rows(
+    matrix: tuple[tuple[Any, ...], ...], library: Library
+) -> tuple[list[Row | None], set[int]]:
     entries = integers(matrix)
     found: list[Row | None] = [None] * len(entries)
     inner: set[int] = set()

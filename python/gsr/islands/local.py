@@ -55,6 +55,11 @@ class LocalIslands:
         """The island that starts from known laws."""
         return self._residents[0].island
 
+    @property
+    def scanned_features(self) -> list[int]:
+        """Features that the guide combines with each other, numbered from 1."""
+        return list(self.first.scanned_features)
+
     def run(self, seconds: float) -> str:
         """Go on for so long, and return the status; the islands go on after that."""
         deadline = time.perf_counter() + seconds

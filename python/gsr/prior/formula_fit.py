@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from gsr.exceptions import GSRError
 from gsr.prior.formula_terms import Known, Term
@@ -19,6 +18,7 @@ from gsr.selection import target_scale
 from gsr.selection.fitted import FittedLaw, Training, weights
 from gsr.selection.refine import refine
 from gsr.selection.residuals import Level, residual_level
+from gsr.threads import one_thread
 from gsr.transformation import Array
 
 SCAN_ROWS = 200
@@ -67,7 +67,7 @@ def fit(known: Known, encoded: Callable[..., Any], data: Training) -> Found:
     spread = data.spread or 1.0
     best: Found | None = None
     # Matrices are narrow: to start threads for them costs more than they save.
-    with threadpool_limits(1), warnings.catch_warnings(), np.errstate(all="ignore"):
+    with one_thread(), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for start in starts(model, data):
             theta = model.polished(start, data)

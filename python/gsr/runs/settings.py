@@ -262,6 +262,7 @@ EXAMPLES: dict[str, Any] = {
     "start": "y = a*x1^2 + b*sin(x2)",
     "constraints": {"x1": "increasing", "y": "positive"},
     "max_generations": 1000,
+    "max_rows": 1000,
     "max_terms": 5,
     "max_complexity": 40,
     "validation_fraction": 0.2,
@@ -293,7 +294,7 @@ SEARCH = {
     "depth": "transformations inside transformations at most; 1 is the paper's",
     "guided": "choose candidates by what they explain; false: genetic programming alone",
     "max_generations": "generations at most; default: no limit",
-    "max_rows": "rows that the search looks at; laws are confirmed and fitted on all",
+    "max_rows": "rows that the search looks at, at most; default: 1000, and 5000 under noise",
     "loss": "what fit and choice minimise: squared, absolute, huber, quantile",
     "quantile": "part of the rows that lies below the law, for the loss quantile",
     "criterion": "which law is chosen if none is exact: mdl, bic, aicc, elbow, held_out, rmse, "

@@ -12,7 +12,6 @@ from itertools import chain, islice
 from typing import Any, Literal
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from gsr.deadline import in_time
 from gsr.encoding.rows import is_constant
@@ -51,6 +50,7 @@ from gsr.selection.rounding import Rounded, rounded, simplest
 from gsr.selection.simplify import duplicates, some_rows
 from gsr.selection.target_scale import rmse
 from gsr.selection.uncertainty import Uncertainty, uncertainty
+from gsr.threads import one_thread
 from gsr.transformation import Array
 
 #: Nodes of y = c.
@@ -150,7 +150,7 @@ class FrontEntry:
             return "rounding" if self.exact else "unknown"
         if self.outdone:
             return "above"
-        with threadpool_limits(1):
+        with one_thread():
             return residual_level(self.law, self.data, self.verdict_rows)
 
     @cached_property
@@ -349,7 +349,7 @@ def front(
     if data is None:
         return [_entry(law, equation, None) for law in laws]
     # Matrices are narrow: to start threads for them costs more than they save.
-    with threadpool_limits(1):
+    with one_thread():
         found = _fitted(laws, data, everything, until, admits)
         if data.noise.absolute:
             data = replace(data, dispersion=dispersion(found, data))
@@ -549,7 +549,7 @@ def best(
     exact = [i for i, entry in enumerate(entries) if entry.exact]
     if exact and not callable(criterion):
         return min(exact, key=lambda i: (entries[i].bits, entries[i].transformed))
-    with threadpool_limits(1):
+    with one_thread():
         ranked = ranking(entries, n_rows, criterion, until)
         if poles == "allow":
             return ranked[0]

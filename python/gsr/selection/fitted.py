@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from gsr import _core
 from gsr.encoding import evaluate, law_complexity
@@ -28,6 +29,7 @@ STEP = float(np.cbrt(np.finfo(float).eps))
 
 AnyMatrix = Sequence[Sequence[Any]]
 Weigh = Callable[[Array], Array]
+Indices = npt.NDArray[np.intp]
 
 
 class LawLike(Protocol):
@@ -140,6 +142,20 @@ class Training:
         """Return the rows for least squares, with their weights multiplied by others."""
         found = weights if self.weights is None else weights * self.weights
         return replace(self, weights=found / found.mean(), loss=Loss())
+
+    def take(self, rows: Indices) -> Training:
+        """Return some of the rows, with weights of mean 1."""
+        weights, noise = self.weights, self.noise
+        if weights is not None:
+            mean = float(weights[rows].mean())
+            weights = weights[rows] / mean
+            if noise.kind != "constant":
+                noise = replace(noise, precision=noise.precision * mean)
+        x_sigma = None if self.x_sigma is None else self.x_sigma[rows]
+        return replace(
+            self, X=np.asfortranarray(self.X[rows]), y=self.y[rows], weights=weights, noise=noise,
+            x_sigma=x_sigma,
+        )  # fmt: skip
 
     def blocks(self, size: int = BLOCK) -> Iterator[tuple[Array, Array, Weigh]]:
         """Yield the rows as (X, y, weigh), some at a time.

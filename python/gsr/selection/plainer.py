@@ -6,6 +6,7 @@ of positive u.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +25,7 @@ from gsr.encoding.rows import (
 )
 from gsr.exceptions import GSRError
 from gsr.library import Library
-from gsr.selection.fitted import AnyMatrix, FittedLaw, Training, recounted
+from gsr.selection.fitted import AnyMatrix, FittedLaw, LawLike, Training, recounted
 from gsr.transformation import POWERS, Array
 
 #: A part of a sum below this share of the largest sum of all rows is nothing.
@@ -49,6 +50,20 @@ def without_idle_terms(law: FittedLaw, data: Training) -> FittedLaw:
         return law
     shorter = FittedLaw.of(law, phi=tuple(law.phi[j] for j in kept), alpha=law.alpha[kept])
     return recounted(shorter, data)
+
+
+def with_a_part_less(law: LawLike, data: Training) -> Iterator[FittedLaw]:
+    """Yield a law without each of its terms, and each factor of a term; they are to be fitted."""
+    for k, matrix in enumerate(law.phi):
+        before, after = tuple(law.phi[:k]), tuple(law.phi[k + 1 :])
+        if before or after:
+            alpha = np.delete(np.asarray(law.alpha, dtype=float), k)
+            yield recounted(FittedLaw.of(law, phi=(*before, *after), alpha=alpha), data)
+        product = factors(matrix, data.library)
+        for i in range(len(product) if len(product) > 1 else 0):
+            less = matrix_of([*product[:i], *product[i + 1 :]], WIDTH)
+            if less not in law.phi:
+                yield recounted(FittedLaw.of(law, phi=(*before, less, *after)), data)
 
 
 def plainer(law: FittedLaw, data: Training) -> FittedLaw:

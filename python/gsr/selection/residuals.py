@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from gsr.selection import structure_tests as tests
 from gsr.selection import target_scale
 from gsr.selection.fitted import LawLike, Training, constants
 from gsr.selection.leverage import leave_one_out
 from gsr.selection.structure_tests import Indices, Scores
+from gsr.threads import one_thread
 from gsr.transformation import Array
 
 __all__ = ["Level", "leave_one_out", "residual_level", "structure_probability"]
@@ -103,7 +103,7 @@ def structure_probability(
     r = r / np.abs(r).max()
     slopes = None if jacobian is None else jacobian[rows]
     table = table[:, [tests.varies(column) for column in table.T]]
-    with threadpool_limits(1):
+    with one_thread():
         chances = [] if slopes is None else [_refitted(r, slopes), _offset(r, slopes)]
         chances += _chances(_scores(r, slopes, f, table, n_constants), f, table)
     return min(1.0, len(chances) * min(chances))
