@@ -32,12 +32,13 @@ void ThreadPool::for_each(int begin, int end, const std::function<void(int, int)
     watched_ = Watch::watched();
     next_ = begin;
     end_ = end;
-    busy_ = static_cast<int>(workers_.size());
+    open_ = true;
     ++round_;
   }
   wake_.notify_all();
   drain(0);
   std::unique_lock lock(mutex_);
+  open_ = false;  // whoever wakes up only now has missed it, and is not waited for
   done_.wait(lock, [this] { return busy_ == 0; });
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
@@ -64,6 +65,8 @@ void ThreadPool::work(int worker) {
       wake_.wait(lock, [&] { return stop_ || round_ != seen; });
       if (stop_) return;
       seen = round_;
+      if (!open_) continue;
+      ++busy_;
     }
     {
       const Watch watch(watched_);

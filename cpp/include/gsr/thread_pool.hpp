@@ -40,7 +40,8 @@ class ThreadPool {
   const std::atomic<bool>* watched_ = nullptr;
   std::atomic<int> next_{0};
   int end_ = 0;
-  int busy_ = 0;
+  int busy_ = 0;       // workers that have joined the loop
+  bool open_ = false;  // workers may join it
   long round_ = 0;
   bool stop_ = false;
   std::exception_ptr error_;
@@ -64,7 +65,7 @@ class Helpers {
 // it.
 void in_parallel(int n, const std::function<void(int)>& body);
 
-// Calls body(begin, end) for pieces of [0, n), each of `grain` but the last: pieces do not depend on
+// Calls body(begin, end) for pieces of [0, n), each of `grain` but the last: they do not depend on
 // the number of threads.
 template <typename Number, typename Body>
 void in_pieces(Number n, Number grain, const Body& body) {

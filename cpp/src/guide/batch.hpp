@@ -1,5 +1,5 @@
-// Pieces of work that do not depend on each other, done side by side. Each sees the archive as it was
-// before all of them, and what they make is merged in their order: it does not matter how many
+// Pieces of work that do not depend on each other, done side by side. Each sees the archive as it
+// was before all of them, and what they make is merged in their order: it does not matter how many
 // threads there are, nor which of them is faster.
 #pragma once
 
@@ -20,8 +20,8 @@ class Batch {
   // `until_exact`: pieces after the first that finds an exact law are left for another batch.
   explicit Batch(int n_pieces, bool until_exact);
 
-  // Goes on until all is done, which it tells, or time is up: then no piece is begun after the first.
-  // What an exception has ended is begun anew.
+  // Goes on until all is done, which it tells, or time is up: then no piece is begun after the
+  // first. What an exception has ended is begun anew.
   bool go_on(Proposer& proposer, const Piece& piece, const TimeIsUp& time_is_up);
   // Returns the work of all that are merged.
   double merge(Proposer& proposer);

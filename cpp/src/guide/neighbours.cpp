@@ -70,7 +70,7 @@ double Neighbours::scan(int rounds) {
   for (int round = 0; round < rounds; ++round) {
     const std::vector<Law> laws = laws_to_extend();
     if (laws.empty()) break;
-    std::vector<Look> looks;  // long ones first: no thread should come to one when others have ended
+    std::vector<Look> looks;  // long ones first: no thread should come to one when others end
     for (const Law& law : laws) looks.push_back({&law, 0, {}, false, true});
     for (const Law& law : laws) add_looks(law, sample_.problem.table, looks);
     work += side_by_side(proposer_, ssize(looks), [&](int i) {

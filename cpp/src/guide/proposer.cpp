@@ -137,8 +137,8 @@ void Proposer::offer_laws(IndividualSolver& solver, Draft& draft, Index least_te
     if (std::isfinite(law.rmse) && n_terms(law, problem_.table) >= least_terms) offer(law, draft);
 }
 
-// Whether a law is accepted is asked when drafts are merged: until then it must not stand in the way
-// of others.
+// Whether a law is accepted is asked when drafts are merged: until then it must not stand in the
+// way of others.
 void Proposer::offer(const Law& law, Draft& draft) {
   if (!archive().would_take(law)) return;
   draft.exact = draft.exact || law.exact;
