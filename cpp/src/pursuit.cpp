@@ -17,12 +17,6 @@ using namespace tuning;
 
 constexpr double kPi = 3.14159265358979323846;
 
-// Two candidate terms.
-struct PairPick {
-  std::size_t first = 0, second = 0;
-  double gain = 0.0;
-};
-
 bool by_left(const Pursuit::Model& a, const Pursuit::Model& b) { return a.left < b.left; }
 
 bool same(const Pursuit::Model& a, const Pursuit::Model& b) {
@@ -210,25 +204,27 @@ void Pursuit::refine_best(Refiner& refiner, std::vector<Model>& models, std::siz
                models.end());
 }
 
-// Entries with at most one constant; an oscillation is two columns, and is found by itself.
+// Entries with at most one constant, those without first; an oscillation is two columns, and is found
+// by itself.
 std::vector<std::size_t> Pursuit::paired_entries() const {
-  std::vector<std::size_t> out;
+  std::array<std::vector<std::size_t>, 2> found;
   const std::vector<Dictionary::Entry>& entries = dictionary_.entries();
-  for (std::size_t e = 0; e < entries.size() && out.size() < kPairedColumns; ++e) {
-    const Index j = entries[e].column;
-    if (entries[e].inner <= 1 && entries[e].phase < 0 && norms_[j] > 0.0 &&
-        left_(j) >= kLeastIndependent)
-      out.push_back(e);
+  for (std::size_t e = 0; e < entries.size(); ++e) {
+    const Dictionary::Entry& entry = entries[e];
+    if (entry.inner > 1 || entry.phase >= 0 || norms_[entry.column] == 0.0) continue;
+    std::vector<std::size_t>& kind = found[entry.inner];
+    if (left_(entry.column) >= kLeastIndependent &&
+        kind.size() < (entry.inner == 0 ? widths_.plain : widths_.paired))
+      kind.push_back(e);
   }
-  return out;
+  found[0].insert(found[0].end(), found[1].begin(), found[1].end());
+  return found[0];
 }
 
 // What two columns explain together follows from their correlations with the target and each
-// other. Of each pair of families the best is tried.
-std::vector<Pursuit::Model> Pursuit::pairs(Refiner& refiner) {
-  if (best_of_families(refiner, Model{}).empty()) return {};
+// other. Of each pair of families the best counts; a family's columns stand side by side.
+std::vector<Pursuit::PairPick> Pursuit::best_pairs(const std::vector<std::size_t>& chosen) {
   const std::vector<Dictionary::Entry>& entries = dictionary_.entries();
-  const std::vector<std::size_t> chosen = paired_entries();
   const auto m = ssize(chosen);
   Matrix columns(columns_.stride(), m), along(m, inside_.cols());
   for (Index k = 0; k < m; ++k) {
@@ -236,31 +232,48 @@ std::vector<Pursuit::Model> Pursuit::pairs(Refiner& refiner) {
     columns.col(k) = Eigen::Map<const Vector>(columns_[j], columns_.stride());
     along.row(k) = inside_.row(j);
   }
-  const Matrix gram = columns.transpose() * columns - along * along.transpose();
   operations_ += static_cast<double>(m * m * columns_.stride());
-  std::map<std::pair<int, int>, PairPick> best;
-  for (Index a = 0; a < m; ++a)
-    for (Index b = 0; b < a; ++b) {
-      const std::size_t first = chosen[b];
-      const std::size_t second = chosen[a];
-      const double determinant = gram(a, a) * gram(b, b) - gram(a, b) * gram(a, b);
-      if (determinant < kLeastIndependent * gram(a, a) * gram(b, b)) continue;
-      const double ca = correlation_(entries[second].column);
-      const double cb = correlation_(entries[first].column);
-      const double gain =
-          (ca * ca * gram(b, b) - 2.0 * ca * cb * gram(a, b) + cb * cb * gram(a, a)) / determinant;
-      PairPick& known = best[{entries[first].family, entries[second].family}];
-      if (gain > known.gain) known = {first, second, gain};
-    }
-  std::vector<PairPick> sorted;
-  for (const auto& [families, pick] : best) sorted.push_back(pick);
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const PairPick& a, const PairPick& b) { return a.gain > b.gain; });
-  keep_first_of_each(sorted, widths_.tried, [&](const PairPick& pick) {
+  const auto family = [&](Index k) { return entries[chosen[k]].family; };
+  const auto by_gain = [](const PairPick& a, const PairPick& b) { return a.gain > b.gain; };
+  const auto constants = [&](const PairPick& pick) {
     return entries[pick.first].inner + entries[pick.second].inner;
-  });
+  };
+  std::vector<PairPick> best, of_family(dictionary_.n_families());
+  for (Index begin = 0, end = 0; begin < m; begin = end) {
+    stop_if_asked();
+    while (end < m && family(end) == family(begin)) ++end;
+    if (entries[chosen[begin]].inner == 0 && begin >= kPlainPairs) continue;
+    const Matrix gram =
+        columns.leftCols(end).transpose() * columns.middleCols(begin, end - begin) -
+        along.topRows(end) * along.middleRows(begin, end - begin).transpose();
+    std::fill(of_family.begin(), of_family.end(), PairPick{});
+    for (Index a = begin; a < end; ++a)
+      for (Index b = 0; b < a; ++b) {
+        const double bb = left_(entries[chosen[b]].column), ab = gram(b, a - begin);
+        const double aa = gram(a, a - begin), determinant = aa * bb - ab * ab;
+        if (determinant < kLeastIndependent * aa * bb) continue;
+        const double ca = correlation_(entries[chosen[a]].column);
+        const double cb = correlation_(entries[chosen[b]].column);
+        const double gain = (ca * ca * bb - 2.0 * ca * cb * ab + cb * cb * aa) / determinant;
+        PairPick& known = of_family[family(b)];
+        if (gain > known.gain) known = {chosen[b], chosen[a], gain};
+      }
+    std::vector<PairPick> found;
+    std::copy_if(of_family.begin(), of_family.end(), std::back_inserter(found),
+                 [](const PairPick& pick) { return pick.gain > 0.0; });
+    std::stable_sort(found.begin(), found.end(), by_gain);
+    keep_first_of_each(found, widths_.pairs, constants);
+    best.insert(best.end(), found.begin(), found.end());
+  }
+  std::stable_sort(best.begin(), best.end(), by_gain);
+  keep_first_of_each(best, widths_.pairs, constants);
+  return best;
+}
+
+std::vector<Pursuit::Model> Pursuit::pairs(Refiner& refiner) {
+  if (best_of_families(refiner, Model{}).empty()) return {};
   std::vector<Model> models;
-  for (const PairPick& pick : sorted) {
+  for (const PairPick& pick : best_pairs(paired_entries())) {
     models.emplace_back();
     for (const std::size_t e : {pick.first, pick.second}) add(models.back(), {e, 0.0, 0.0});
   }

@@ -22,6 +22,12 @@ class Pursuit {
     int n_constants() const { return inner + static_cast<int>(terms.size()); }
   };
 
+  // Two candidate terms, by their entries.
+  struct PairPick {
+    std::size_t first = 0, second = 0;
+    double gain = 0.0;
+  };
+
   // Three candidate terms.
   struct Triple {
     std::array<Index, 3> places{};  // in a list of entries
@@ -38,6 +44,9 @@ class Pursuit {
     std::size_t tried;     // families that extend a model, refined a little
     std::size_t kept;      // of them refined to the end
     std::size_t repeated;  // families of which several members are looked at together
+    std::size_t paired;    // entries with a constant of which all pairs are looked at
+    std::size_t plain;     // those without, each with all of the former
+    std::size_t pairs;     // of them refined a little
   };
 
   Pursuit(const Dictionary& dictionary, const Dataset& x, const Table& table, const Widths& widths)
@@ -67,6 +76,7 @@ class Pursuit {
   // Two terms at once; each of them may explain nothing by itself.
   std::vector<Model> pairs(Refiner& refiner);
   std::vector<std::size_t> paired_entries() const;
+  std::vector<PairPick> best_pairs(const std::vector<std::size_t>& chosen);
   // Two or three terms of one family at once, the two beside a simple term.
   std::vector<Model> repetitions(Refiner& refiner);
   std::vector<Triple> best_triples(const std::vector<std::size_t>& chosen, Index n_members);
