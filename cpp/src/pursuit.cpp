@@ -242,7 +242,6 @@ std::vector<Pursuit::PairPick> Pursuit::best_pairs(const std::vector<std::size_t
   for (Index begin = 0, end = 0; begin < m; begin = end) {
     stop_if_asked();
     while (end < m && family(end) == family(begin)) ++end;
-    if (entries[chosen[begin]].inner == 0 && begin >= kPlainPairs) continue;
     const Matrix gram =
         columns.leftCols(end).transpose() * columns.middleCols(begin, end - begin) -
         along.topRows(end) * along.middleRows(begin, end - begin).transpose();

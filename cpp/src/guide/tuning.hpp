@@ -52,7 +52,7 @@ inline Reach reach(int level, std::size_t n_features) {
   const std::size_t d = std::max<std::size_t>(1, n_features);
   switch (level) {
     case 0: return {2, 60 + 20 * d, 200 + 60 * d, 400 + 100 * d, false};
-    case 1: return {4, 200 + 80 * d, 3000 + 2000 * d, 4000 + 1500 * d, true};
+    case 1: return {4, 200 + 80 * d, 3000 + 2000 * d, std::min<std::size_t>(2000 + 500 * d * d, 16000), true};
     case 2: return {5, 400 + 250 * d, 6000 + 4000 * d, 6000 + 3000 * d, true};
     default: return {6, 800 + 500 * d, 10000 + 4000 * d, 20000 + 5000 * d, true};
   }
@@ -317,7 +317,6 @@ inline constexpr double kLeftByOne = 0.8, kLeftByTwo = 0.5;
 inline constexpr int kGlance = 8, kFull = 40;       // steps of refinement
 inline constexpr int kMostInner = 6;                // constants inside one model
 inline constexpr std::size_t kProposedEach = 8;     // models of each number of constants
-inline constexpr Index kPlainPairs = 100;  // terms without constants that are paired with each other
 inline constexpr std::size_t kBesideRepeated = 60;  // simple terms beside two of a family
 inline constexpr std::size_t kTriplesEach = 3;  // of a family, for each kind of signs
 // Share of a column that two others must leave; three decays of similar rates leave 1e-7 of the
@@ -351,7 +350,7 @@ inline constexpr Index kBesidePlainTerms = 6000;
 inline constexpr Dictionary::Extent kBesideEntries{8000, false, true};
 // Every family is tried: once simple terms are free, all that is smooth looks alike on the grid.
 inline constexpr Pursuit::Widths kOneTermBeside{1, 6, 1, 400, 6, 0, 0, 0, 0};
-inline constexpr Pursuit::Widths kTwoTermsBeside{2, 4, 1, 24, 3, 0, 1500, 5000, 150};
+inline constexpr Pursuit::Widths kTwoTermsBeside{2, 4, 1, 24, 3, 0, 240, 60, 24};
 inline constexpr double kSeenBesideNoise = 0.9;  // in noise a single term leaves more
 // A law is exact if no more of the target is left, and its last term leaves little of what the
 // others leave.
