@@ -67,6 +67,19 @@ std::vector<Basis> sum_targets(const Table& table, const Settings& settings) {
   return out;
 }
 
+std::vector<Basis> power_targets(const Table& table, const Settings& settings) {
+  const Kitchen k(table, settings);
+  std::vector<Basis> out;
+  if (table.identity() < 0) return out;
+  k.add(k.y(), out);
+  if (!settings.transform_target) return out;
+  k.add(k.inverse(k.y()), out);
+  if (!k.has("square")) return out;
+  k.add(k.of("square", k.y()), out);
+  k.add(k.inverse(k.of("square", k.y())), out);
+  return out;
+}
+
 std::vector<LogTarget> log_targets(const Table& table, const Settings& settings) {
   const Kitchen k(table, settings);
   std::vector<LogTarget> out;

@@ -15,6 +15,8 @@ struct LogTarget {
 };
 
 std::vector<Basis> sum_targets(const Table& table, const Settings& settings);
+// y, 1/y, y^2 and 1/y^2, as far as they are allowed.
+std::vector<Basis> power_targets(const Table& table, const Settings& settings);
 std::vector<LogTarget> log_targets(const Table& table, const Settings& settings);
 
 }  // namespace gsr

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gsr/targets.hpp"
+#include "shifted_products.hpp"
 #include "terms.hpp"
 
 namespace gsr::guide {
@@ -32,51 +33,6 @@ std::vector<Goal> plain_products(const Sample& sample) {
     if (!goal.values.empty()) out.push_back(std::move(goal));
   }
   return out;
-}
-
-// One feature, its reciprocal, a prefactor that was found, and that with one more feature.
-std::vector<Monomial> prefactors_of_shifts(const std::vector<int>& features,
-                                           const std::vector<Monomial>& prefactors) {
-  std::vector<Monomial> out;
-  for (const int f : features)
-    for (const int sign : {1, -1}) out.push_back({{f, sign}});
-  for (const Monomial& found : prefactors) {
-    out.push_back(found);
-    for (const int f : features)
-      for (const int sign : {1, -1}) {
-        const auto known = [f](const auto& power) { return power.first == f; };
-        if (std::any_of(found.begin(), found.end(), known)) continue;
-        out.push_back(found);
-        out.back().emplace_back(f, sign);
-      }
-  }
-  return out;
-}
-
-// y = p (1 + product) and y = p (-1 + product).
-void add_shifted_products(const Sample& sample, const std::vector<Monomial>& prefactors,
-                          std::vector<Goal>& products) {
-  if (products.empty()) return;
-  const double* y = sample.rows.y.features[0];
-  for (const Monomial& prefactor : prefactors_of_shifts(sample.features, prefactors)) {
-    const Buffer divisor = values_of(prefactor, sample.rows.x, sample.problem.table);
-    if (divisor.empty()) continue;
-    for (const double shift : {-1.0, 1.0}) {
-      Goal goal;
-      goal.form = Form::product;
-      goal.psi = products[0].psi;
-      goal.plain = products[0].plain;
-      goal.prefactor = prefactor;
-      goal.values = divisor;
-      bool finite = true;
-      for (Index i = 0; i < sample.n_rows(); ++i) {
-        double& v = goal.values[i];
-        v = std::log(std::abs(y[i] / v + shift));
-        finite = finite && std::isfinite(v);
-      }
-      if (finite) products.push_back(std::move(goal));
-    }
-  }
 }
 
 std::vector<Goal> plain_sums(const Sample& sample) {
@@ -155,7 +111,7 @@ void PromiseBook::settle() {
 }
 
 // In the order of what they promised one level earlier, so that good ones come first.
-void Goals::make(const Sample& sample, bool first) {
+void Goals::make(const Sample& sample, bool first, bool shifted) {
   book.learn(promises());
   book.settle();
   products = plain_products(sample);
@@ -164,7 +120,9 @@ void Goals::make(const Sample& sample, bool first) {
     for (const Monomial& found : find_prefactors(sample, products[0].psi))
       if (std::find(prefactors.begin(), prefactors.end(), found) == prefactors.end())
         prefactors.push_back(found);
-  if (sample.level < kShiftedLevels) add_shifted_products(sample, prefactors, products);
+  if (shifted && sample.level < kShiftedLevels && !products.empty())
+    for (Goal& goal : shifted_products(sample, prefactors, products[0]))
+      products.push_back(std::move(goal));
   sums = plain_sums(sample);
   add_sums_with_prefactor(sample, prefactors, sums);
   if (sample.problem.settings.transform_target) add_partners(sums);

@@ -13,7 +13,7 @@ enum class Form { sum, product };
 
 // A left side to explain on the chosen rows.
 // Of a sum: psi(y), divided by a monomial that is a factor of every term.
-// Of a product: ln|h(y)|, or ln|y/p - 1| for a law y = p (1 + product) with the prefactor p.
+// Of a product: ln|h(y)|, or ln|plain/p - 1| for a law plain = p (1 + product) with the prefactor p.
 struct Goal {
   Form form = Form::sum;
   Basis psi;
@@ -50,8 +50,8 @@ struct Goals {
   std::vector<Monomial> prefactors;
   PromiseBook book;
 
-  // `first`: prefactors are looked for before.
-  void make(const Sample& sample, bool first);
+  // `first`: prefactors are looked for before. `shifted`: with goals of shifted products.
+  void make(const Sample& sample, bool first, bool shifted);
   void clear();
   void weigh(const Rows& rows, const Problem& problem);
 

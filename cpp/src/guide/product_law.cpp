@@ -41,8 +41,10 @@ Tree exponential(const Trees& term, double c, int unit, const Table& table) {
 
 }  // namespace
 
-bool product_factors(const Law& law, const Table& table, double tolerance, Trees& factors) {
+bool product_factors(const Law& law, const Monomial& prefactor, const Table& table,
+                     double tolerance, Trees& factors) {
   std::map<int, int> halves_of;
+  for (const auto& [f, p] : prefactor) halves_of[f] = 2 * p;
   for (Index k = 0; k < ssize(law.phi); ++k) {
     if (is_constant(law.phi[k], table)) continue;
     const Trees term = composition::factors(law.phi[k]);

@@ -5,8 +5,10 @@
 
 namespace gsr::guide {
 
-// exp of the law's terms: powers where they are logarithms, exponentials where not. False if an
-// exponent is no half within the tolerance, or the table lacks a function that it takes.
-bool product_factors(const Law& law, const Table& table, double tolerance, Trees& factors);
+// The prefactor times exp of the law's terms: powers where they are logarithms, exponentials where
+// not. False if an exponent is no half within the tolerance, or the table lacks a function that it
+// takes.
+bool product_factors(const Law& law, const Monomial& prefactor, const Table& table,
+                     double tolerance, Trees& factors);
 
 }  // namespace gsr::guide

@@ -202,13 +202,11 @@ void Proposer::propose_product_only(const Goal& goal, const std::vector<Basis>& 
 void Proposer::propose_as_product(const Law& law, const Basis& plain, const Monomial& prefactor,
                                   double tolerance) {
   Trees factors;
-  if (!product_factors(law, problem_.table, tolerance, factors) || factors.empty()) return;
+  if (!product_factors(law, prefactor, problem_.table, tolerance, factors) || factors.empty())
+    return;
   std::vector<Basis> terms;
-  if (!prefactor.empty()) {
-    const Tree tree = monomial_tree(problem_.table, prefactor);
-    if (!add_term(problem_, {tree}, terms)) return;
-    factors.push_back(tree);
-  }
+  if (!prefactor.empty() && !add_term(problem_, {monomial_tree(problem_.table, prefactor)}, terms))
+    return;
   if (add_term(problem_, factors, terms)) propose({plain}, terms);
 }
 

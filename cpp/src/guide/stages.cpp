@@ -48,7 +48,7 @@ void Stages::begin(std::size_t number) {
   clear_pools();
   choose_rows(stage);
   proposer.weigh(stage.look == Look::weighted);
-  goals.make(sample, goals.size() == 0);
+  goals.make(sample, goals.size() == 0, stage.look == Look::plain);
   if (stage.look == Look::weighted) goals.weigh(sample.rows, problem_);
   plan.begin_stage(number, goals.size());
   plan_tasks(stage.look);

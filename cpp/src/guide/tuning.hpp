@@ -163,6 +163,12 @@ inline constexpr Index kFavouredByIslands = 2 * kFavoured;
 inline constexpr Index kPartnered = 6;                            // psi that may come two at once
 inline constexpr Index kPartners = 2;                             // second ones for each: y and 1/y
 inline constexpr int kShiftedLevels = 2, kPartnerPairLevels = 2;  // levels that look at such goals
+// Monomials p that are tried in psi(y) = p (1 + product), about a microsecond each for every psi; what
+// logarithms may leave of the variance, and how many are kept.
+inline constexpr int kShiftedDegree = 5;
+inline constexpr Index kLikelyShifted = 2;  // psi that are tried with the likeliest p in any case
+inline constexpr std::size_t kMostShiftedPrefactors = 15000, kShiftedKept = 12;
+inline constexpr double kShiftedLeft = 0.3;
 
 // Prefactors: a slope of ln|y| in ln|x| is a power if it lies within so many standard errors of a
 // whole number, and the errors are small.
