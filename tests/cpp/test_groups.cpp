@@ -35,6 +35,16 @@ TEST_CASE("functions of one feature each are groups of one") {
   CHECK(find_groups(x, {1, 2, 3}, y) == std::vector<Group>{{1}, {3}});
 }
 
+TEST_CASE("features of two values and constant ones are no obstacle") {
+  Dataset x{drawn(300, 4, 1.0, 3.0)};
+  for (Index i = 0; i < 300; ++i) {
+    x.features[1][i] = x.features[1][i] > 2.0 ? 1.0 : 0.0;
+    x.features[3][i] = 5.0;
+  }
+  const Buffer y = values(x, [](auto v) { return v(1) * v(2) + std::exp(v(3)); });
+  CHECK(find_groups(x, {1, 2, 3, 4}, y) == std::vector<Group>{{1, 2}, {3}});
+}
+
 TEST_CASE("there are no groups where rows are too few") {
   const Dataset x{drawn(30, 7, 1.0, 3.0)};
   CHECK(find_groups(x, {1, 2, 3, 4, 5, 6, 7}, values(x, [](auto v) { return v(1); })).empty());

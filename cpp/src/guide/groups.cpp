@@ -66,7 +66,9 @@ std::vector<double> tested(const Model& model, const Buffer& target, Index n_row
   const Index p = columns.n_columns();
   const Eigen::Map<const Matrix> x(columns[0], columns.stride(), p);
   const Eigen::Map<const Vector> t(target.data(), columns.stride());
-  const Eigen::LLT<Matrix> factor(x.transpose() * x);
+  Matrix gram = x.transpose() * x;
+  gram.diagonal().array() += kGroupRidge * static_cast<double>(n_rows);
+  const Eigen::LLT<Matrix> factor(gram);
   if (factor.info() != Eigen::Success) return {};
   const Vector beta = factor.solve(x.transpose() * t);
   const Matrix inverse = factor.solve(Matrix::Identity(p, p));
@@ -78,6 +80,16 @@ std::vector<double> tested(const Model& model, const Buffer& target, Index n_row
     const Matrix covariance = inverse.block(block.begin, block.begin, size, size);
     out.push_back(part.dot(covariance.ldlt().solve(part)) /
                   (static_cast<double>(size) * std::max(variance, 1e-300)));
+  }
+  return out;
+}
+
+std::vector<int> varying(const Dataset& x, const std::vector<int>& features) {
+  std::vector<int> out;
+  for (const int f : features) {
+    const double* values = x.features[f - 1];
+    const auto [low, high] = std::minmax_element(values, values + x.n_rows());
+    if (*low < *high) out.push_back(f);
   }
   return out;
 }
@@ -135,14 +147,14 @@ Columns as_columns(const std::vector<Buffer>& list, Index n_rows) {
 std::vector<Group> find_groups(const Dataset& x, const std::vector<int>& features,
                                const Buffer& target) {
   stop_if_asked();
-  const Model model = interactions(Polynomials(x), features, x.n_rows());
+  const Model model = interactions(Polynomials(x), varying(x, features), x.n_rows());
   const std::vector<double> tests = tested(model, target, x.n_rows());
   if (tests.empty()) return {};
   Components components(x.n_features() + 1);
   std::vector<char> relevant(x.n_features() + 1, 0);
   for (std::size_t b = 0; b < tests.size(); ++b) {
     const Block& block = model.blocks[b];
-    if (tests[b] < kInteraction) continue;
+    if (!(tests[b] >= kInteraction)) continue;
     relevant[block.first] = 1;
     if (block.second == 0) continue;
     relevant[block.second] = 1;

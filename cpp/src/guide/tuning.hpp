@@ -375,6 +375,8 @@ inline constexpr Index kGroupRowsPerColumn = 2;
 inline constexpr int kGroupSingleDegree = 4;  // of polynomials of one feature beside the products
 // F statistic of products that count: by chance it comes up once in a million tests.
 inline constexpr double kInteraction = 10.0;
+// Polynomials of a feature of few values depend on each other.
+inline constexpr double kGroupRidge = 1e-9;
 inline constexpr std::size_t kMostGroups = 4;
 // Pools of the functions of a group go deeper than those of all features.
 inline Reach group_reach(std::size_t n_features) {
