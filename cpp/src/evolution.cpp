@@ -22,6 +22,7 @@ constexpr int kGraceShare = 4;
 constexpr int kShortGrace = 2;      // where little can be gained
 constexpr double kPlainLaw = 60.0;  // bits
 constexpr double kShortLaw = 100.0;
+constexpr int kFirstPursuit = 1;  // stage of the guide
 // Work given to the guide for each unit of the genetic programming, and ahead of it.
 constexpr double kGuidedShare = 2.0;
 constexpr double kGuidedLead = 300.0;
@@ -320,7 +321,7 @@ double Evolution::epsilon() const {
 Evolution::Status Evolution::check() {
   const Settings& s = problem_->settings;
   const Law* exact = archive_.best_exact();
-  if (exact != nullptr && exact->bits <= accepted()) {
+  if (exact != nullptr && exact->bits <= accepted() && !may_be_roundabout(*exact)) {
     if (exact_since_ < 0) exact_since_ = std::max(generation_, 0);
     const int grace = guide_ != nullptr && exact->bits <= kPlainLaw ? kShortGrace : kGrace;
     if (generation_ >= exact_since_ + grace + exact_since_ / kGraceShare) return Status::exact;
@@ -331,19 +332,29 @@ Evolution::Status Evolution::check() {
   return within_limits();
 }
 
+// A long law with constants inside may be another one in roundabout terms, which a pursuit finds.
+bool Evolution::may_be_roundabout(const Law& law) const {
+  if (guide_ == nullptr || guide_->stage() > kFirstPursuit || law.bits <= evidence() + kShortLaw)
+    return false;
+  return std::any_of(law.phi.begin(), law.phi.end(),
+                     [](const Basis& phi) { return phi.n_weights() > 0; });
+}
+
+// Bits of the rows: a long law that holds to rounding on many rows is no accident.
+double Evolution::evidence() const {
+  return std::clamp(2.0 * (static_cast<double>(problem_->x.n_rows()) - 20.0), 0.0, 240.0);
+}
+
 Evolution::Status Evolution::within_limits() const {
   if (max_generations_ > 0 && generation_ + 1 >= max_generations_) return Status::max_generations;
   if (max_evaluations_ > 0 && evaluations_ >= max_evaluations_) return Status::max_evals;
   return Status::running;
 }
 
-// More rows are more evidence: a long law that holds to rounding on many rows is no accident.
 double Evolution::accepted() const {
-  const double rows = static_cast<double>(problem_->x.n_rows());
   if (guide_ == nullptr) return accepted_bits(std::max(generation_, 0));
-  const double evidence = std::clamp(2.0 * (rows - 20.0), 0.0, 240.0);
   // As long as simple candidates are still to be looked at, only a short law ends the search.
-  return evidence + (guide_->simple_done() ? accepted_bits(std::max(generation_, 0)) : kShortLaw);
+  return evidence() + (guide_->simple_done() ? accepted_bits(std::max(generation_, 0)) : kShortLaw);
 }
 
 bool Evolution::reaches_threshold() const {

@@ -204,21 +204,17 @@ void Pursuit::refine_best(Refiner& refiner, std::vector<Model>& models, std::siz
                models.end());
 }
 
-// Entries with at most one constant, those without first; an oscillation is two columns, and is found
-// by itself.
+// Entries with at most one constant; an oscillation is two columns, and is found by itself.
 std::vector<std::size_t> Pursuit::paired_entries() const {
-  std::array<std::vector<std::size_t>, 2> found;
+  std::vector<std::size_t> out;
   const std::vector<Dictionary::Entry>& entries = dictionary_.entries();
-  for (std::size_t e = 0; e < entries.size(); ++e) {
-    const Dictionary::Entry& entry = entries[e];
-    if (entry.inner > 1 || entry.phase >= 0 || norms_[entry.column] == 0.0) continue;
-    std::vector<std::size_t>& kind = found[entry.inner];
-    if (left_(entry.column) >= kLeastIndependent &&
-        kind.size() < (entry.inner == 0 ? widths_.plain : widths_.paired))
-      kind.push_back(e);
+  for (std::size_t e = 0; e < entries.size() && out.size() < kPairedColumns; ++e) {
+    const Index j = entries[e].column;
+    if (entries[e].inner <= 1 && entries[e].phase < 0 && norms_[j] > 0.0 &&
+        left_(j) >= kLeastIndependent)
+      out.push_back(e);
   }
-  found[0].insert(found[0].end(), found[1].begin(), found[1].end());
-  return found[0];
+  return out;
 }
 
 // What two columns explain together follows from their correlations with the target and each
@@ -261,11 +257,11 @@ std::vector<Pursuit::PairPick> Pursuit::best_pairs(const std::vector<std::size_t
     std::copy_if(of_family.begin(), of_family.end(), std::back_inserter(found),
                  [](const PairPick& pick) { return pick.gain > 0.0; });
     std::stable_sort(found.begin(), found.end(), by_gain);
-    keep_first_of_each(found, widths_.pairs, constants);
+    keep_first_of_each(found, widths_.tried, constants);
     best.insert(best.end(), found.begin(), found.end());
   }
   std::stable_sort(best.begin(), best.end(), by_gain);
-  keep_first_of_each(best, widths_.pairs, constants);
+  keep_first_of_each(best, widths_.tried, constants);
   return best;
 }
 

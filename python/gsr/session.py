@@ -29,8 +29,8 @@ MANY_ROWS = 300
 #: work, with all pursuits of the guide done.
 SAME_CHECKPOINTS = 5
 SAME_GROWTH = 6.0
-#: Rows are not weighed anew before the guide has reached this stage: before its first pursuit is
-#: through, laws leave too much that is no noise.
+#: A search does not start anew for other weights alone before the guide has reached this stage:
+#: until its first pursuit is done, the residuals of the laws are not noise.
 FIRST_WEIGHED_STAGE = 2
 #: The search goes on with more rows if noise is at least this part of the spread of y (R2 below
 #: 0.999), there are so many times more, and all that was done up to there would, on so many rows,
@@ -209,16 +209,23 @@ class Session:
         if best is None:
             return None
         self.kept = [*self.kept[-MOST_LAWS:], best.law]
-        changed = self._with_more_rows(self._with_its_noise(best), best)
+        weighed = self._with_its_noise(best)
+        changed = self._with_more_rows(weighed, best)
+        if changed is weighed and self._is_early:
+            return best
         if changed is not problem:
             self._restart(changed, laws)
         return best
 
+    @property
+    def _is_early(self) -> bool:
+        """Whether laws still leave too much that is no noise for it to be judged."""
+        guided = bool(self.problem.blueprint.settings["guided"])
+        return guided and self._first.stage < FIRST_WEIGHED_STAGE
+
     def _with_its_noise(self, best: Explained) -> Problem:
         """Return the problem with the weights that the noise around a law asks for."""
         problem = self.problem
-        if problem.blueprint.settings["guided"] and self._first.stage < FIRST_WEIGHED_STAGE:
-            return problem
         if self._is_lasting(best.data):
             return problem.weighted(best)
         resisting = problem.resisting(best.law)

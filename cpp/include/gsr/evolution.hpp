@@ -101,6 +101,8 @@ class Evolution {
   bool reaches_threshold() const;
   double bound() const;
   double accepted() const;  // bits
+  double evidence() const;  // bits that the rows are worth
+  bool may_be_roundabout(const Law& law) const;
 
   std::unique_ptr<const Problem> problem_;
   std::vector<std::unique_ptr<IndividualSolver>> solvers_;

@@ -44,9 +44,6 @@ class Pursuit {
     std::size_t tried;     // families that extend a model, refined a little
     std::size_t kept;      // of them refined to the end
     std::size_t repeated;  // families of which several members are looked at together
-    std::size_t paired;    // entries with a constant of which all pairs are looked at
-    std::size_t plain;     // likewise without one
-    std::size_t pairs;     // of them refined a little
   };
 
   Pursuit(const Dictionary& dictionary, const Dataset& x, const Table& table, const Widths& widths)

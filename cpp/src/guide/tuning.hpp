@@ -31,9 +31,9 @@ inline constexpr std::array<Stage, 15> kStages{{{0, Look::plain},
                                                 {0, Look::beside},
                                                 {0, Look::parametric},
                                                 {1, Look::groups},
+                                                {1, Look::pursuit},
                                                 {1, Look::plain},
                                                 {1, Look::beside},
-                                                {1, Look::pursuit},
                                                 {0, Look::weighted},
                                                 {1, Look::weighted},
                                                 {1, Look::parametric},
@@ -311,8 +311,8 @@ inline constexpr double kOtherWork = 1.0;
 
 // The widths were raised until a set of 28 standard curves with 2 % noise gained nothing more.
 inline constexpr int kPursuitTerms = 3;
-inline constexpr Pursuit::Widths kNarrowPursuit{kPursuitTerms, 3, 1, 8, 3, 24, 240, 60, 8};
-inline constexpr Pursuit::Widths kWidePursuit{kPursuitTerms, 8, 3, 16, 6, 24, 240, 60, 16};
+inline constexpr Pursuit::Widths kNarrowPursuit{kPursuitTerms, 3, 1, 8, 3, 24};
+inline constexpr Pursuit::Widths kWidePursuit{kPursuitTerms, 8, 3, 16, 6, 24};
 inline constexpr Dictionary::Extent kFewEntries{1500, false, false};
 inline constexpr Dictionary::Extent kManyEntries{3000, true, false};
 // Left sides at the first level and later; those after the first kFullyPursued get a term less.
@@ -323,6 +323,7 @@ inline constexpr double kLeftByOne = 0.8, kLeftByTwo = 0.5;
 inline constexpr int kGlance = 8, kFull = 40;       // steps of refinement
 inline constexpr int kMostInner = 6;                // constants inside one model
 inline constexpr std::size_t kProposedEach = 8;     // models of each number of constants
+inline constexpr std::size_t kPairedColumns = 300;  // of which all pairs are looked at
 inline constexpr std::size_t kBesideRepeated = 60;  // simple terms beside two of a family
 inline constexpr std::size_t kTriplesEach = 3;  // of a family, for each kind of signs
 // Share of a column that two others must leave; three decays of similar rates leave 1e-7 of the
@@ -355,8 +356,8 @@ inline constexpr Index kRowsPerFreeColumn = 3;
 inline constexpr Index kBesidePlainTerms = 6000;
 inline constexpr Dictionary::Extent kBesideEntries{8000, false, true};
 // Every family is tried: once simple terms are free, all that is smooth looks alike on the grid.
-inline constexpr Pursuit::Widths kOneTermBeside{1, 6, 1, 400, 6, 0, 0, 0, 0};
-inline constexpr Pursuit::Widths kTwoTermsBeside{2, 4, 1, 24, 3, 0, 240, 60, 24};
+inline constexpr Pursuit::Widths kOneTermBeside{1, 6, 1, 400, 6, 0};
+inline constexpr Pursuit::Widths kTwoTermsBeside{2, 4, 1, 24, 3, 0};
 inline constexpr double kSeenBesideNoise = 0.9;  // in noise a single term leaves more
 // A law is exact if no more of the target is left, and its last term leaves little of what the
 // others leave.

@@ -155,15 +155,16 @@ def _run(arguments: argparse.Namespace) -> int:
     from gsr.benchmarks import suite_runs
 
     problems = _problems(arguments.names)
+    options = bench_measured.estimator_options(arguments)
     rows = suite_runs.run(
         problems,
-        preset=arguments.preset,
+        preset=options.pop("preset"),
         runs=arguments.runs,
-        max_time=None,
+        max_time=options.pop("max_time"),
         noise=arguments.noise,
         jobs=arguments.jobs,
         json_path=arguments.json,
-        estimator_options=bench_measured.estimator_options(arguments),
+        estimator_options={k: v for k, v in options.items() if v is not None} or None,
     )
     if rows:
         console().print(suite_runs.tables(rows))
