@@ -74,10 +74,12 @@ REPEATED = {
 @pytest.mark.parametrize("name", REPEATED)
 def test_several_terms_of_one_family(name):
     law, noise, n_constants = REPEATED[name]
-    truth = law(TIME)
-    y = truth + noise * truth.std() * np.random.default_rng(0).normal(size=len(TIME))
-    model = regressor(max_time=None, max_evals=15000).fit(TIME[:, None], y)
-    assert clean_error(model, TIME[:, None], truth, n_constants) < 0.5 * noise * truth.std()
+    # A hundred rows with this noise leave it open which slow function the peaks stand on.
+    time = np.linspace(0.0, 10.0, 250) if "peaks" in name else TIME
+    truth = law(time)
+    y = truth + noise * truth.std() * np.random.default_rng(0).normal(size=len(time))
+    model = regressor(max_time=None, max_evals=15000).fit(time[:, None], y)
+    assert clean_error(model, time[:, None], truth, n_constants) < 0.5 * noise * truth.std()
 
 
 def test_peaks_of_two_features_multiplied():
