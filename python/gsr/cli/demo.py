@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from gsr.search import ENDINGS
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -33,13 +35,6 @@ if TYPE_CHECKING:
 
 FEATURES = ("distance", "eccentricity", "radius")
 TARGET = "period"
-ENDINGS = {
-    "exact": "an exact law was found",
-    "settled": "the choice had not changed for a good while",
-    "threshold": "the error fell below the threshold",
-    "max_time": "the time was up",
-    "interrupted": "it was interrupted",
-}
 
 
 @dataclass(frozen=True, eq=False)

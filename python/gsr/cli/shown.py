@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from gsr._table_forms import bits_text
+from gsr.search import ENDINGS
 from gsr.selection.choice import WEIGHTED
 
 if TYPE_CHECKING:
@@ -20,16 +21,6 @@ LEVELS = {
     "ambiguous": "noise, as do laws of other kinds: the rows do not determine the law",
     "above": "more than noise: the law is an approximation",
     "unknown": "not known: too few rows to tell",
-}
-ENDINGS = {
-    "exact": "an exact law was found",
-    "threshold": "the error fell below the threshold",
-    "max_time": "the time was up",
-    "settled": "the choice had not changed for a good while",
-    "max_evals": "the limit of candidates was reached",
-    "max_generations": "the limit of generations was reached",
-    "interrupted": "it was interrupted",
-    "stopped": "it was stopped",
 }
 NARROWEST = 40
 

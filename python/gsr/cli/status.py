@@ -208,7 +208,7 @@ def _parts(found: dict[str, Any], now: float) -> Iterator[tuple[str, str]]:
 
 
 def _state(found: dict[str, Any], now: float) -> str:
-    from gsr.cli.shown import ENDINGS
+    from gsr.search import ENDINGS
 
     state = found["state"]
     if state == "silent":

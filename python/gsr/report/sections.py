@@ -17,6 +17,7 @@ from gsr.plotting.drawing import number
 from gsr.plotting.pictures import Rows, determination
 from gsr.report import mathml
 from gsr.report.origin import Source, Target
+from gsr.search import ENDINGS
 from gsr.selection import FrontEntry
 from gsr.selection.choice import WEIGHTED
 from gsr.selection.constant_names import CONSTANT
@@ -39,16 +40,6 @@ SHORT_LEVELS = {
     "ambiguous": "noise, as do laws of other kinds",
     "above": "more than noise",
     "unknown": "unknown",
-}
-ENDINGS = {
-    "exact": "an exact law was found",
-    "threshold": "the error fell below the threshold",
-    "max_time": "the time was up",
-    "max_generations": "the limit of generations was reached",
-    "settled": "the choice had not changed for a good while",
-    "max_evals": "the limit of candidates was reached",
-    "stopped": "the callback asked for it",
-    "interrupted": "it was interrupted",
 }
 
 

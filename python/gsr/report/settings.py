@@ -10,7 +10,8 @@ from html import escape
 from typing import Any
 
 from gsr.report.origin import Source, config_file
-from gsr.report.sections import ENDINGS, section, table
+from gsr.report.sections import section, table
+from gsr.search import ENDINGS
 
 #: Values that can be written into a program as they are.
 LITERAL = (bool, int, float, str, type(None))
