@@ -1,6 +1,6 @@
 """What islands cost beside the search: throughput by ranks, bookkeeping, messages, checkpoints.
 
-    python -m gsr.benchmarks.island_costs --ranks 1,2,16 --seconds 20 --repeats 3
+    python -m benchmarks.island_costs --ranks 1,2,16 --seconds 20 --repeats 3
 
 The real command runs under the ``mpirun`` of this environment, on a problem without an end. The
 numbers of ranks take turns, so that whatever else the machine does meets them alike; figures are
@@ -11,7 +11,6 @@ migrants in and out; both together are the bookkeeping.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shutil
@@ -27,7 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from gsr.benchmarks import runner
+from benchmarks.command import parse_arguments, parser_of
+from gsr.benchmarks.runner import write_json
 from gsr.exceptions import GSRError
 from gsr.islands import journal
 
@@ -149,13 +149,12 @@ def table(costs: Sequence[Cost]) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m gsr.benchmarks.island_costs")
+    parser = parser_of("island_costs", __doc__)
     parser.add_argument("--ranks", default="1,2,16")
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--search", default="", help="lines of the section [search]")
-    parser.add_argument("--json", type=Path)
-    asked = runner.parse_arguments(parser, argv)
+    asked = parse_arguments(parser, argv)
     costs: list[Cost] = []
     with tempfile.TemporaryDirectory(prefix="gsr-costs-") as folder:
         write_table(Path(folder))
@@ -168,7 +167,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 print(json.dumps(asdict(costs[-1])), file=sys.stderr, flush=True)
     print(table(costs))
     if asked.json:
-        asked.json.write_text(json.dumps([asdict(cost) for cost in costs]))
+        write_json(costs, asked.json)
     return 0
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from gsr.benchmarks import against
-from gsr.benchmarks.peers.formula import Formula
-from gsr.benchmarks.peers.oracle import Oracle
+from benchmarks import against
+from benchmarks.peers.formula import Formula
+from benchmarks.peers.oracle import Oracle
 from gsr.benchmarks.suites import get, select
 
 RNG = np.random.default_rng(0)
@@ -201,3 +201,45 @@ def test_what_ffx_gives_up_is_a_failed_run(monkeypatch: pytest.MonkeyPatch) -> N
     problem = get("Nguyen-1")
     with pytest.raises(RuntimeError, match="FFX gave up"):
         search(*problem.train(0), 0, Oracle(*problem.test(0), max_time=60.0))
+
+
+# ---- command -----------------------------------------------------------------------------------
+
+
+def test_the_command_leaves_out_what_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[tuple[list[str], list[str]]] = []
+
+    def run(problems: Any, peers: Any, **options: Any) -> list[against.Attempt]:
+        asked.append(([each.name for each in problems], list(peers)))
+        return [
+            against.Attempt(method, each.suite, each.name, seed, recovered=True, seconds=1.0)
+            for each in problems
+            for seed in range(options["runs"])
+            for method in ("gsr", *peers)
+        ]
+
+    monkeypatch.setattr(against, "run", run)
+    monkeypatch.setattr(against, "_is_installed", lambda peer: peer == "gplearn")
+    assert against.main(["Jin-1", "--peers", "pyoperon,gplearn", "--runs", "2"]) == 0
+    assert asked == [(["Jin-1"], ["gplearn"])]
+    shown = capsys.readouterr()
+    assert shown.err == "pyoperon is not installed and left out; pip install pyoperon\n"
+    assert "gplearn" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["jin", "--peers", "pysr"], "must be among pyoperon, gplearn"),
+        (["jinn"], "did you mean"),
+        (["jin", "--runs", "0"], "at least 1"),
+    ],
+)
+def test_wrong_arguments_are_errors(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        against.main(arguments)
+    assert message in capsys.readouterr().err

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gsr.benchmarks import island_times
-from gsr.benchmarks.island_times import Problem, Task, Timed, sail, search
+from benchmarks import island_times
+from benchmarks.island_times import Task, Timed, sail, search
+from benchmarks.searches import HardLaw
 from gsr.islands.migration import make_migration
 
 
@@ -79,8 +80,8 @@ def test_a_message_is_not_read_before_it_is_sent(clock: list[float]) -> None:
 
 def test_real_islands_find_a_law_and_give_up_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
     draw = np.random.default_rng(0)
-    easy = Problem("easy", "x1 x2", 2, lambda a, b: a * b)
-    none = Problem("none", "noise", 2, lambda a, b: a * b + draw.normal(size=len(a)))
+    easy = HardLaw("easy", "x1 x2", 2, lambda a, b: a * b)
+    none = HardLaw("none", "noise", 2, lambda a, b: a * b + draw.normal(size=len(a)))
     monkeypatch.setattr(island_times, "PROBLEMS", (easy, none))
     for way in island_times.WAYS:
         run = search(Task("easy", way, 2, 0, 60.0))

@@ -1,6 +1,6 @@
 """Time to the law, by the number of islands: alone, unconnected, and migrating.
 
-    python -m gsr.benchmarks.island_times --seeds 10 --islands 1,2,4,8 --jobs 2
+    python -m benchmarks.island_times --seeds 10 --islands 1,2,4,8 --jobs 2
 
 Islands run one after the other in one process, as they would in the mode `throughput` on as many
 cores: each has its own clock of processor time, the one that is furthest behind takes the next
@@ -13,69 +13,20 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.command import parse_arguments, parser_of
+from benchmarks.searches import DEEP, PRODUCT, SUM, blueprint
 from gsr.benchmarks import runner
 from gsr.blueprint import Blueprint
-from gsr.estimator import GSRRegressor
 from gsr.islands.migration import DEFAULTS, Message, Migration, make_migration
 from gsr.islands.resident import Resident
-from gsr.rows import Rows
 
-Array = Any
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A law that takes a search its time.
-
-    Parameters
-    ----------
-    name, law : str
-        How it is called, and how it reads.
-    n_features : int
-        x1, x2, ...
-    function : callable
-        Of the columns.
-    """
-
-    name: str
-    law: str
-    n_features: int
-    function: Callable[..., Array]
-
-    def rows(self, seed: int, n: int = 400) -> Rows:
-        """Draw rows."""
-        X = np.random.default_rng(seed).uniform(1.0, 4.0, (n, self.n_features))
-        return Rows(X, self.function(*X.T))
-
-
-#: Sums of a product of three functions, or of compositions, with features that play no part.
-PROBLEMS = (
-    Problem(
-        "product",
-        "sin(x1) cos(x2) ln(x3 + x4) + x2/x4, 7 features",
-        7,
-        lambda a, b, c, d, *_: np.sin(a) * np.cos(b) * np.log(c + d) + b / d,
-    ),
-    Problem(
-        "sum",
-        "sqrt(x1 + x2 x3) + ln(x4 + x5), 8 features",
-        8,
-        lambda a, b, c, d, e, *_: np.sqrt(a + b * c) + np.log(d + e),
-    ),
-    Problem(
-        "deep",
-        "x4 sqrt(x1 + x2 x3) + ln(x5), 10 features",
-        10,
-        lambda a, b, c, d, e, *_: d * np.sqrt(a + b * c) + np.log(e),
-    ),
-)
+PROBLEMS = (PRODUCT, SUM, DEEP)
 
 #: Ways to use several islands: each by itself with a seed of its own; with the guide's scans
 #: divided among them and nothing else; and exchanging what they have found, which is the default.
@@ -156,14 +107,6 @@ class Timed:
         return status == "exact"
 
 
-def blueprint(problem: Problem, seed: int) -> Blueprint:
-    """Return what the islands of a search are made of, with the default settings."""
-    model = GSRRegressor(random_state=seed, n_jobs=1)
-    data = problem.rows(seed)
-    posed, _ = model._pose(model._validate(data.X, data.y, None))
-    return posed.blueprint
-
-
 def make_islands(plan: Blueprint, n_islands: int, way: str) -> list[Timed]:
     """Make the islands; independent ones share nothing, not even the guide's work."""
     if way != "independent":
@@ -193,7 +136,8 @@ def sail(islands: Sequence[Timed], migration: Migration, max_seconds: float) -> 
 def search(task: Task) -> Run:
     """Search until there is an exact law, or every island has used its time."""
     problem = next(each for each in PROBLEMS if each.name == task.problem)
-    islands = make_islands(blueprint(problem, task.seed), task.islands, task.way)
+    plan = blueprint(*problem.data(task.seed), random_state=task.seed)
+    islands = make_islands(plan, task.islands, task.way)
     asked: dict[str, Any] = DEFAULTS
     if task.way != "migrating":
         asked = {"topology": "unconnected", "knowledge": False}
@@ -262,7 +206,7 @@ def tasks(asked: argparse.Namespace) -> list[Task]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m gsr.benchmarks.island_times")
+    parser = parser_of("island_times", __doc__)
     parser.add_argument("--problems", default=",".join(p.name for p in PROBLEMS))
     parser.add_argument("--islands", default="1,2,4,8")
     parser.add_argument("--ways", default=",".join(WAYS))
@@ -270,8 +214,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--max-seconds", type=float, default=300.0, help="of an island")
     parser.add_argument("--interval", type=float, help="of migration, in individuals of work")
     parser.add_argument("--jobs", type=int, default=1, help="searches at a time")
-    parser.add_argument("--json", type=Path)
-    asked = runner.parse_arguments(parser, argv)
+    asked = parse_arguments(parser, argv)
     runs = runner.run(
         tasks(asked), runner.Work(search, _failed, _start), jobs=asked.jobs, json_path=asked.json
     )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import io
+import json
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from rich.console import Console
 
-from gsr.benchmarks import scaling
+from benchmarks import scaling
 
 
 def test_one_axis_grows_at_a_time() -> None:
@@ -63,3 +65,18 @@ def test_tables_show_the_growth_from_line_to_line() -> None:
     assert "100 0.5 120 20 found" in lines
     assert "1,000 10 2 4 150 50 not found" in lines
     assert "50 out of memory" in lines
+
+
+def test_the_command_measures_all_cells(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def measured(cell: scaling.Cell, *_: Any) -> scaling.Cell:
+        return replace(cell, seconds=0.5, peak=100.0, before=90.0, found=True)
+
+    monkeypatch.setattr(scaling, "_in_a_process", measured)
+    path = tmp_path / "cells.json"
+    assert scaling.main(["--json", str(path)]) == 0
+    shown = capsys.readouterr()
+    assert "1,000,000" in shown.out
+    assert "rows 1,000,000, features 3: 0.5 s" in shown.err
+    assert len(json.loads(path.read_text())) == len(scaling.cells())

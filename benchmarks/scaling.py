@@ -6,6 +6,7 @@ everywhere; features beyond the first two play no part in it.
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import statistics
@@ -24,6 +25,11 @@ from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from benchmarks.command import console, parse_arguments, parser_of
+from gsr import GSRRegressor
+from gsr.benchmarks.runner import write_json
+
+ROOT = Path(__file__).resolve().parents[1]
 Array = npt.NDArray[np.float64]
 
 ROWS = (20, 100, 1_000, 10_000, 100_000, 1_000_000)
@@ -107,11 +113,12 @@ def run(
 
 
 def _in_a_process(cell: Cell, preset: str, max_time: float) -> Cell:
-    wanted = json.dumps({"cell": asdict(cell), "preset": preset, "max_time": max_time})
+    wanted = ["--cell", json.dumps(asdict(cell)), "--preset", preset, "--max-time", str(max_time)]
     limit = PATIENCE + FITS * 2 * max_time
     try:
         child = subprocess.run(
-            [sys.executable, "-m", "gsr.benchmarks.scaling", wanted],
+            [sys.executable, "-m", "benchmarks.scaling", *wanted],
+            cwd=ROOT,
             capture_output=True,
             text=True,
             timeout=limit,
@@ -137,7 +144,6 @@ def data(rows: int, features: int, seed: int = 0) -> tuple[Array, Array]:
 
 def measure(cell: Cell, preset: str, max_time: float) -> Cell:
     """Measure a cell in this process."""
-    from gsr import GSRRegressor
 
     def fit(X: Array, y: Array, seed: int, limit: float) -> tuple[Any, float]:
         model = GSRRegressor(preset=preset, max_time=limit, n_jobs=1, random_state=seed)
@@ -207,13 +213,32 @@ def _line(axis: str, before: Cell | None, cell: Cell) -> list[str]:
     return [f"{size:,}", more, f"{cell.seconds:.3g}", longer, *memory, law]
 
 
-def _main(text: str) -> None:
-    wanted = json.loads(text)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        cell = measure(Cell(**wanted["cell"]), wanted["preset"], wanted["max_time"])
-    print(json.dumps(asdict(cell)))
+# ---- command ---------------------------------------------------------------------------------
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; with ``--cell`` measure one cell in this process."""
+    parser = parser_of("scaling", __doc__)
+    parser.add_argument("--preset", choices=("default", "paper"), default="default")
+    parser.add_argument("--max-time", type=float, default=10.0, metavar="S", help="of one fit")
+    parser.add_argument("--cell", type=json.loads, help=argparse.SUPPRESS)
+    asked = parse_arguments(parser, argv)
+    if asked.cell is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            print(json.dumps(asdict(measure(Cell(**asked.cell), asked.preset, asked.max_time))))
+        return 0
+    measured = run(cells(), preset=asked.preset, max_time=asked.max_time, report=_report)
+    console().print(tables(measured))
+    if asked.json is not None:
+        write_json(measured, asked.json)
+    return 0
+
+
+def _report(cell: Cell) -> None:
+    outcome = cell.error or f"{cell.seconds:.3g} s"
+    print(f"rows {cell.rows:,}, features {cell.features}: {outcome}", file=sys.stderr)
 
 
 if __name__ == "__main__":
-    _main(sys.argv[1])
+    sys.exit(main())

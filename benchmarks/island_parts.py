@@ -1,14 +1,13 @@
 """Parts of which the cost of many ranks is made, measured on this machine.
 
-    python -m gsr.benchmarks.island_parts --json measured.json
-    python -m gsr.benchmarks.island_scale measured.json
+    python -m benchmarks.island_parts --json measured.json
+    python -m benchmarks.island_scale measured.json
 
 The network is that of no machine here: its latency and bandwidth are assumed, and can be given.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -19,14 +18,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from gsr.benchmarks import runner
-from gsr.benchmarks.island_costs import write_table
+from benchmarks.command import parse_arguments, parser_of
+from benchmarks.island_costs import write_table
+from benchmarks.searches import blueprint
 from gsr.blueprint import Blueprint, padded_block
-from gsr.estimator import GSRRegressor
 from gsr.islands import archipelago
 from gsr.islands.checkpoints import Checkpoints
 from gsr.islands.migration import Message, default_migration
-from gsr.rows import Rows
 from gsr.runs.settings import CHECKPOINT
 from gsr.tables import read
 
@@ -40,7 +38,7 @@ REPEATS = 20
 def measure(latency: float, bandwidth: float) -> dict[str, float]:
     """Return the parts by the names of `island_scale`."""
     with tempfile.TemporaryDirectory(prefix="gsr-parts-") as folder:
-        plan = _blueprint(Path(folder))
+        plan = _plan(Path(folder))
         migration = default_migration(2, 0)
         islands = [plan.island(k, 2) for k in range(2)]
         start = time.process_time()
@@ -72,13 +70,10 @@ def measure(latency: float, bandwidth: float) -> dict[str, float]:
         }
 
 
-def _blueprint(folder: Path) -> Blueprint:
+def _plan(folder: Path) -> Blueprint:
     write_table(folder)
-    table = read(folder / "table.csv")
-    model = GSRRegressor(random_state=0, n_jobs=1)
-    rows = Rows(table.values[:, :-1], table.values[:, -1])
-    problem, _ = model._pose(model._validate(rows.X, rows.y, None))
-    return problem.blueprint
+    values = read(folder / "table.csv").values
+    return blueprint(values[:, :-1], values[:, -1])
 
 
 def _seconds(action: Callable[[], Any], repeats: int = REPEATS) -> float:
@@ -96,11 +91,10 @@ def _start() -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m gsr.benchmarks.island_parts")
+    parser = parser_of("island_parts", __doc__)
     parser.add_argument("--latency", type=float, default=5e-6, help="of the network, seconds")
     parser.add_argument("--bandwidth", type=float, default=1e9, help="bytes per second")
-    parser.add_argument("--json", type=Path)
-    asked = runner.parse_arguments(parser, argv)
+    asked = parse_arguments(parser, argv)
     parts = measure(asked.latency, asked.bandwidth)
     for name, value in parts.items():
         print(f"{name:28} {value:.4g}")

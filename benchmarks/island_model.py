@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 
-from gsr.benchmarks.island_landscape import Clocks, Floats, Landscape, Survivors
-from gsr.benchmarks.runner import parse_arguments, write_json
+from benchmarks.command import console, parse_arguments, parser_of
+from benchmarks.island_landscape import Clocks, Floats, Landscape, Survivors
+from gsr.benchmarks.runner import write_json
 from gsr.islands.topology import Star, Ways, make_topology
 
 ABOUT = """\
@@ -198,15 +199,14 @@ def _quantile(times: Floats, share: float) -> float:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Simulate and print the tables."""
-    parser = argparse.ArgumentParser(description=ABOUT)
+    parser = parser_of("island_model", ABOUT)
     add = parser.add_argument
     add("--islands", type=_numbers, default=SIZES, metavar="N,...", help="numbers of islands")
     add("--intervals", type=_numbers, default=INTERVALS, metavar="N,...", help="in generations")
     add("--seed", type=int, default=0, metavar="N", help="default: 0")
-    add("--json", metavar="FILE", help="write all cases there")
     asked = parse_arguments(parser, argv)
     cases = run(sizes=asked.islands, intervals=asked.intervals, seed=asked.seed)
-    Console(highlight=False).print(tables(cases))
+    console().print(tables(cases))
     if asked.json is not None:
         write_json(cases, asked.json)
     return 0

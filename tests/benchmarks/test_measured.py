@@ -15,7 +15,6 @@ from gsr import GSRError, fit_formula
 from gsr.benchmarks import (
     blackbox,
     comparison,
-    coverage,
     empirical,
     measured,
     nist,
@@ -223,24 +222,6 @@ def test_noise_tables_differ_and_are_judged(monkeypatch):
     assert f"{sum(each.found for each in outcomes)} of 10 right" in shown(nolaw.tables(outcomes))
 
 
-def test_coverage_of_a_line(monkeypatch):
-    name = "line, constant"
-    monkeypatch.setattr(coverage, "CASES", {name: coverage.CASES[name]})
-    known, searched = coverage.run(options={**FEW, "max_evals": 20}, replications=4, progress=False)
-    assert (known.way, searched.way) == ("known", "searched")
-    assert known.replications == 4 and not known.error
-    assert 0.7 < known.whole_90 <= known.whole_95 <= 1.0
-    assert len(known.quarters_95) == 4 and 0.7 < known.width < 1.5
-    assert "line, constant, known" in shown(coverage.tables([known, searched]))
-
-
-def test_coverage_far_from_its_level_is_not_found():
-    good = [0.9, 0.95]
-    assert coverage._near(good, [[0.9] * 4, [0.95] * 4])
-    assert not coverage._near(good, [[0.9] * 4, [0.95, 0.95, 0.95, 0.4]])
-    assert not coverage._near([0.8, 0.95], [[0.9] * 4, [0.95] * 4])
-
-
 def record(problem, **changed):
     base = {"suite": "curves", "problem": problem, "errors": "constant", "seed": 0,
             "found": False, "on_front": True, "false_verdict": False, "error": "", "r2": 0.9,
@@ -294,8 +275,8 @@ def test_command_line(tmp_path, capsys):
     for wrong, message in (
         (["nist"], "needs --data"),
         (["nolaw", "more"], "stands alone"),
-        (["curves", "--noise", "0.1"], "neither --against nor --noise"),
-        (["coverage", "--list"], "--list goes with curves"),
+        (["curves", "--noise", "0.1"], "does not take --noise"),
+        (["nolaw", "--list"], "--list goes with curves"),
     ):
         with pytest.raises(SystemExit):
             main(["bench", *wrong])

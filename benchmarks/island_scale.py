@@ -18,7 +18,7 @@ from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 
-from gsr.benchmarks.island_model import SIZES
+from benchmarks.island_model import SIZES
 
 #: Characters in a line of the tables.
 WIDTH = 110

@@ -6,13 +6,12 @@ each counts, and the ratio is what to read.
 
 from __future__ import annotations
 
-import json
 import math
-import os
 import random
+import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -22,10 +21,13 @@ from rich.console import Group
 from rich.table import Table
 from threadpoolctl import threadpool_limits
 
-from gsr import _core, files, reference
-from gsr.benchmarks import operon_evaluator
+from benchmarks import operon_evaluator
+from benchmarks.command import console, parse_arguments, parser_of
+from gsr import _core
+from gsr.benchmarks.runner import write_json
 from gsr.benchmarks.suites import get
 from gsr.library import TABLE_13, Library
+from tests import reference
 
 Array = npt.NDArray[np.float64]
 Timing = Callable[[], float]
@@ -270,10 +272,16 @@ def _figure(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
-def write_json(rows: Iterable[Row], path: str | os.PathLike[str]) -> None:
-    """Write the rows as a JSON list; a missing figure is null."""
-    records = [
-        {key: None if value != value else value for key, value in asdict(row).items()}
-        for row in rows
-    ]
-    files.write(path, json.dumps(records, indent=1, allow_nan=False) + "\n")
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command."""
+    asked = parse_arguments(parser_of("micro", __doc__), argv)
+    print("measuring for about ten seconds ...", file=sys.stderr)
+    rows = run()
+    console().print(tables(rows))
+    if asked.json is not None:
+        write_json(rows, asked.json)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

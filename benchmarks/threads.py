@@ -1,7 +1,7 @@
 """Time of one search with one thread and with several, where the search is most of the time.
 
-    python -m gsr.benchmarks.threads
-    python -m gsr.benchmarks.threads --threads 4 --max-evals 200000 --repeats 3
+    python -m benchmarks.threads
+    python -m benchmarks.threads --threads 4 --max-evals 200000 --repeats 3
 
 The machine must have nothing else to do. Laws and work are the same with any number of threads,
 which is checked; of several repeats the shortest time counts.
@@ -12,68 +12,29 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from rich import box
 from rich.table import Table
 
-from gsr.blueprint import Blueprint
+from benchmarks.searches import DEEP, SUM, HardLaw, blueprint
+from gsr.cli.terminal import console
 
-Array = npt.NDArray[np.float64]
-
-ROWS = 400
-NOISE = 0.05
-
-
-@dataclass(frozen=True)
-class Hard:
-    """A law that takes the guide beyond its first stages.
-
-    Parameters
-    ----------
-    name : str
-        How it reads.
-    features : int
-        Columns; those that the law does not have play no part.
-    law : callable
-        Values of y.
-    noise : float
-        Of y, relative to its standard deviation.
-    """
-
-    name: str
-    features: int
-    law: Callable[[Array], Array]
-    noise: float = 0.0
-
-    def data(self, seed: int = 0) -> tuple[Array, Array]:
-        """Return X and y."""
-        rng = np.random.default_rng(seed)
-        X = rng.uniform(0.5, 3.0, (ROWS, self.features))
-        y = self.law(X)
-        return X, y + self.noise * y.std() * rng.normal(size=ROWS)
-
-
+#: The laws, on rows of [0.5, 3]^d; the last with noise.
 PROBLEMS = (
-    Hard(
-        "sqrt(x1 + x2 x3) + ln(x4 + x5)",
-        8,
-        lambda X: np.sqrt(X[:, 0] + X[:, 1] * X[:, 2]) + np.log(X[:, 3] + X[:, 4]),
-    ),
-    Hard(
-        "x4 sqrt(x1 + x2 x3) + ln(x5)",
-        10,
-        lambda X: X[:, 3] * np.sqrt(X[:, 0] + X[:, 1] * X[:, 2]) + np.log(X[:, 4]),
-    ),
-    Hard(
+    replace(SUM, low=0.5, high=3.0),
+    replace(DEEP, low=0.5, high=3.0),
+    HardLaw(
+        "noisy",
         "x1 exp(-x2) cos(x3) + sqrt(x4 + x5), noisy",
         6,
-        lambda X: X[:, 0] * np.exp(-X[:, 1]) * np.cos(X[:, 2]) + np.sqrt(X[:, 3] + X[:, 4]),
-        NOISE,
+        lambda a, b, c, d, e, *_: a * np.exp(-b) * np.cos(c) + np.sqrt(d + e),
+        low=0.5,
+        high=3.0,
+        noise=0.05,
     ),
 )
 
@@ -106,9 +67,9 @@ class Times:
         return self.several / self.one
 
 
-def measure(problem: Hard, threads: int, max_evals: int, repeats: int = 1) -> Times:
+def measure(problem: HardLaw, threads: int, max_evals: int, repeats: int = 1) -> Times:
     """Search with one thread and with several, by turns."""
-    plan = _blueprint(problem)
+    plan = blueprint(*problem.data())
     seconds: dict[int, list[float]] = {1: [], threads: []}
     found: set[bytes] = set()
     status = ""
@@ -120,15 +81,7 @@ def measure(problem: Hard, threads: int, max_evals: int, repeats: int = 1) -> Ti
             status = _run(island)
             seconds[n].append(time.perf_counter() - start)
             found.add(island.laws())
-    return Times(problem.name, status, min(seconds[1]), min(seconds[threads]), len(found) == 1)
-
-
-def _blueprint(problem: Hard) -> Blueprint:
-    from gsr import GSRRegressor
-
-    model = GSRRegressor(random_state=0, n_jobs=1)
-    posed, _ = model._pose(model._validate(*problem.data(), None))
-    return posed.blueprint
+    return Times(problem.law, status, min(seconds[1]), min(seconds[threads]), len(found) == 1)
 
 
 def _run(island: Any) -> str:
@@ -153,9 +106,7 @@ def table(measured: Sequence[Times], threads: int) -> Table:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command."""
-    from gsr.cli.terminal import console
-
-    parser = argparse.ArgumentParser(prog="python -m gsr.benchmarks.threads")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.threads")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--max-evals", type=int, default=200_000, help="of one search")
     parser.add_argument("--repeats", type=int, default=1)

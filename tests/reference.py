@@ -1,6 +1,6 @@
 """Plain NumPy forms of the core's inner steps.
 
-The tests hold the core against them, and `gsr bench --micro` measures its speed by them.
+The tests compare the core with them, and `python -m benchmarks.micro` compares its speed.
 """
 
 from __future__ import annotations

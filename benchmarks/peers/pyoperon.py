@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gsr.benchmarks.peers.formula import Formula
-from gsr.benchmarks.peers.oracle import Found, Oracle
+from benchmarks.peers.formula import Formula
+from benchmarks.peers.oracle import Found, Oracle
 
 Array = npt.NDArray[np.float64]
 

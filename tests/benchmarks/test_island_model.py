@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from gsr.benchmarks import island_landscape, island_model, island_scale
-from gsr.benchmarks.island_landscape import Clocks, Landscape, Survivors
-from gsr.benchmarks.island_model import Case, simulate, takeover
+from benchmarks import island_landscape, island_model, island_scale
+from benchmarks.island_landscape import Clocks, Landscape, Survivors
+from benchmarks.island_model import Case, simulate, takeover
 from gsr.islands.topology import Star, Ways, make_topology
 
 OPEN, RIVALS = island_model.LANDSCAPES[:2]

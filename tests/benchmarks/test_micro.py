@@ -12,10 +12,11 @@ import numpy.typing as npt
 import pytest
 from rich.console import Console
 
-from gsr import _core, cli, encoding, reference
-from gsr.benchmarks import micro, operon_evaluator
+from benchmarks import micro, operon_evaluator
+from gsr import _core, encoding
 from gsr.benchmarks.suites import get
 from gsr.library import PRESETS, Library
+from tests import reference
 
 Array = npt.NDArray[np.float64]
 ALL = PRESETS["all"]
@@ -151,7 +152,7 @@ def test_micro_as_a_command(
 ) -> None:
     monkeypatch.setattr(micro, "run", lambda: rows)
     path = tmp_path / "speed.json"
-    assert cli.main(["bench", "--micro", "--json", str(path)]) == 0
+    assert micro.main(["--json", str(path)]) == 0
     shown = capsys.readouterr().out
     assert all(section.title in shown for section in micro.SECTIONS.values())
     records = json.loads(path.read_text())

@@ -1,4 +1,4 @@
-"""The suite `coverage`: how often intervals of predictions hold new measurements.
+"""How often prediction intervals contain new measurements.
 
 A law is fitted many times to fresh errors. New measurements of the same kind are compared with the
 intervals for them, over the whole range and in each quarter of it.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
+from benchmarks.command import console, parse_arguments, parser_of
 from gsr.benchmarks import measured
 from gsr.benchmarks.measured import Outcome
 from gsr.benchmarks.suites.sampling import Array
@@ -236,3 +238,21 @@ def tables(outcomes: Sequence[CoverageOutcome]) -> Table:
     fits = max((each.replications for each in outcomes), default=0)
     caption = f"{fits} fits per case. Width: of 95 % intervals, 1 is that of the true errors."
     return measured.table("Coverage of prediction intervals", titles, rows, caption)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; 1 after Ctrl-C."""
+    parser = parser_of("coverage", __doc__)
+    parser.add_argument("--fits", type=int, default=REPLICATIONS, metavar="N", help="per case")
+    parser.add_argument("--max-evals", type=int, default=EVALUATIONS, metavar="N", help="of a fit")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes")
+    asked = parse_arguments(parser, argv)
+    options = {"max_evals": asked.max_evals, "max_time": None}
+    outcomes = run(options=options, replications=asked.fits, jobs=asked.jobs, json_path=asked.json)
+    if outcomes:
+        console().print(tables(outcomes))
+    return 0 if len(outcomes) == 2 * len(CASES) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,8 +1,8 @@
 """Whether two builds of the core find the same laws, bit for bit.
 
-    python -m gsr.benchmarks.same_laws record before.json
-    python -m gsr.benchmarks.same_laws record after.json
-    python -m gsr.benchmarks.same_laws compare before.json after.json
+    python -m benchmarks.same_laws record before.json
+    python -m benchmarks.same_laws record after.json
+    python -m benchmarks.same_laws compare before.json after.json
 
 For changes that must not change any result. Every search ends after a number of evaluations or an
 amount of work, never after a time, and runs on one thread. What is recorded are all laws with all
@@ -23,11 +23,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.searches import blueprint, estimator
 from gsr.benchmarks.suites import select
 from gsr.benchmarks.suites.curves import ERRORS, select_curves
 from gsr.benchmarks.suites.sampling import Array
 from gsr.blueprint import Blueprint
-from gsr.estimator import GSRRegressor
 from gsr.islands.migration import Message, default_migration
 
 #: Every so many problems of the suites, and the noise in those of odd number.
@@ -117,18 +117,6 @@ def cases() -> Iterator[tuple[str, Callable[[], Record]]]:
 
 
 # ---- searches ------------------------------------------------------------------------------------
-
-
-def estimator(**options: Any) -> GSRRegressor:
-    """Return an estimator that no clock stops."""
-    return GSRRegressor(**{"random_state": 0, "n_jobs": 1, "max_time": None, **options})
-
-
-def blueprint(X: Array, y: Array, weights: Array | None = None, **options: Any) -> Blueprint:
-    """Return what islands are made of."""
-    model = estimator(**options)
-    problem, _ = model._pose(model._validate(X, y, weights))
-    return problem.blueprint
 
 
 def searched_problem(X: Array, y: Array) -> Record:
@@ -246,7 +234,7 @@ def compare(first: Path, second: Path) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m gsr.benchmarks.same_laws")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.same_laws")
     commands = parser.add_subparsers(dest="command", required=True)
     recording = commands.add_parser("record", help="run all searches and write what they find")
     recording.add_argument("file", type=Path)

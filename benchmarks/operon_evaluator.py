@@ -1,4 +1,4 @@
-"""Random trees for pyoperon's evaluator, which `gsr bench --micro` is held against."""
+"""Random trees for pyoperon's evaluator, which `benchmarks.micro` measures the core against."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Set `gsr` beside other programs: the same data, the same time, one thread each, in one run.
+"""Compare `gsr` with other programs: the same data, the same time, one thread each, in one run.
+
+    python -m benchmarks.against jin --peers pyoperon,gplearn
 
 The others get a common operator set (+ - * / sin cos exp log square sqrt, constants) as far as
 they have one, and an oracle that stops them when the test rows are met. `gsr` has its own defaults
@@ -7,15 +9,17 @@ and no oracle.
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import importlib.util
 import math
-import os
 import statistics
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,12 +28,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from threadpoolctl import threadpool_limits
 
+from benchmarks.command import console, parse_arguments, parser_of
+from benchmarks.peers.oracle import EXACT_AT, RECOVERED_AT, Oracle, clock
 from gsr.benchmarks import runner, suite_runs
-from gsr.benchmarks.peers.oracle import EXACT_AT, RECOVERED_AT, Oracle, clock
-from gsr.benchmarks.suites import ALL_SUITES, Problem
+from gsr.benchmarks.suites import ALL_SUITES, Problem, select
+from gsr.cli.terminal import at_least
 
 OURS = "gsr"
-#: Names of their packages, and of our modules in `gsr.benchmarks.peers`.
+#: Names of their packages, and of our modules in `benchmarks.peers`.
 PEERS = ("pyoperon", "gplearn", "bingo", "ffx", "pysindy")
 #: What to install, where that is not the name of the package; FFX needs six and does not say so.
 PACKAGES = {"bingo": "bingo-nasa", "ffx": "ffx six"}
@@ -109,7 +115,7 @@ def run(
     runs: int,
     max_time: float,
     jobs: int = 1,
-    json_path: str | os.PathLike[str] | None = None,
+    json_path: Path | None = None,
     progress: bool = True,
 ) -> list[Attempt]:
     """Let `gsr` and then each peer work on every problem.
@@ -210,7 +216,7 @@ def _first(reached: float, otherwise: float) -> float:
 
 
 def _search(peer: str) -> Callable[..., None]:
-    search: Callable[..., None] = importlib.import_module(f"gsr.benchmarks.peers.{peer}").search
+    search: Callable[..., None] = importlib.import_module(f"benchmarks.peers.{peer}").search
     return search
 
 
@@ -298,3 +304,45 @@ def _both(rows: Rows, peer: str, what: str, when: str) -> list[str]:
         return ["0", "-", "-", "-"]
     ours, theirs = (statistics.median(times[m][key] for key in common) for m in (OURS, peer))
     return [str(len(common)), f"{ours:.2g}", f"{theirs:.2g}", f"{theirs / ours:.3g}"]
+
+
+# ---- command -----------------------------------------------------------------------------------
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; 1 after Ctrl-C."""
+    parser = parser_of("against", __doc__)
+    parser.add_argument("names", nargs="+", metavar="SUITE", help="suites or problems of gsr bench")
+    parser.add_argument("--peers", type=_peers, default=PEERS, metavar="PEER,...",
+                        help=f"default: {','.join(PEERS)}")  # fmt: skip
+    parser.add_argument("--preset", choices=("default", "paper"), default="default")
+    parser.add_argument("--runs", type=at_least(int, 1), default=25, metavar="N")
+    parser.add_argument("--max-time", type=at_least(float, 0), default=10.0, metavar="S",
+                        help="seconds of processor time of one run; default: 10")  # fmt: skip
+    parser.add_argument("--jobs", type=at_least(int, 1), default=1, metavar="N")
+    asked = parse_arguments(parser, argv)
+    try:
+        problems = select(asked.names)
+    except ValueError as error:
+        parser.error(str(error))
+    peers, missing = installed(asked.peers)
+    for peer in missing:
+        package = PACKAGES.get(peer, peer)
+        print(f"{peer} is not installed and left out; pip install {package}", file=sys.stderr)
+    rows = run(problems, peers, preset=asked.preset, runs=asked.runs, max_time=asked.max_time,
+               jobs=asked.jobs, json_path=asked.json)  # fmt: skip
+    if rows:
+        console().print(tables(rows))
+    return 0 if len(rows) == len(problems) * asked.runs * (1 + len(peers)) else 1
+
+
+def _peers(text: str) -> list[str]:
+    named = [part.strip().lower() for part in text.split(",")]
+    unknown = [name for name in named if name not in PEERS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"must be among {', '.join(PEERS)}, got {unknown[0]!r}")
+    return named
+
+
+if __name__ == "__main__":
+    sys.exit(main())

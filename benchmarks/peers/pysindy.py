@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gsr.benchmarks.peers.oracle import Oracle
+from benchmarks.peers.oracle import Oracle
 
 Array = npt.NDArray[np.float64]
 

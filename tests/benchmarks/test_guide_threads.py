@@ -5,15 +5,16 @@ import threading
 import numpy as np
 import pytest
 
+from benchmarks import threads
+from benchmarks.searches import blueprint
 from gsr import GSRRegressor, Transformation
-from gsr.benchmarks import threads
 
 EXACT, _, NOISY = threads.PROBLEMS
 
 
 def laws(problem, n_threads, max_evals=4000, slices=float("inf")):
     """Return the laws of a search as bytes, with the work that it took."""
-    plan = threads._blueprint(problem)
+    plan = blueprint(*problem.data())
     plan.settings.update({"n_threads": n_threads, "max_evaluations": max_evals})
     island = plan.island()
     while island.run(slices) == "running":
