@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import reference
 import sympy
 from sklearn.linear_model import lasso_path
 
+import reference
 from gsr import GSRRegressor, _core
 from gsr.benchmarks import recovery, structure
 from gsr.benchmarks.suites import PROBLEMS, Problem, get

@@ -108,7 +108,7 @@ def _bench(arguments: argparse.Namespace) -> int:
         return bench_measured.run(arguments)
     arguments.runs = arguments.runs or RUNS
     if arguments.list:
-        from gsr.benchmarks.suites.report import list_problems
+        from gsr.benchmarks.report import list_problems
 
         console().print(list_problems(_problems(arguments.names or ["all"])))
         return OK

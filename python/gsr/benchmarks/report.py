@@ -5,65 +5,62 @@ from __future__ import annotations
 import math
 import re
 import statistics
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 
-from gsr.benchmarks.suites import published
-from gsr.benchmarks.suites.catalogue import ALL_PROBLEMS, ALL_SUITES
-from gsr.benchmarks.suites.problem import Problem
+from gsr.benchmarks.suites import ALL_PROBLEMS, ALL_SUITES, SUITES, Problem
+from gsr.benchmarks.suites.formulas import DATA
+
+if TYPE_CHECKING or sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 Figure = float | None
 Runs = list["Row"]
+#: A printed table: suite, metric, methods, and for each problem a figure of each method.
+Published = dict[str, Any]
+
+
+@cache
+def published() -> dict[str, Published]:
+    """Return the tables that the paper prints for its own method and for others, by name."""
+    return tomllib.loads((DATA / "published.toml").read_text("utf-8"))
 
 
 @dataclass(frozen=True)
 class Row:
-    """The outcome of one run.
-
-    Parameters
-    ----------
-    suite, problem, seed
-        Which run it was.
-    recovered : bool
-        The law is proved to be the truth; judged without noise only.
-    rmse_train, rmse_test : float
-        Against the noise-free y, on its scale; NaN if the run failed.
-    seconds : float
-        Time of ``fit`` alone; NaN if it raised.
-    equation : str
-        The law as text.
-    verdict : str
-        See `gsr.benchmarks.recovery.Recovery`, under noise
-        `gsr.benchmarks.structure.Comparison`; empty if the run failed.
-    error : str
-        What a failed run raised.
-    approximation : bool
-        Not proved, but within 1e-6 of the spread of y on the test rows.
-    exact : bool
-        Within 1e-10 of the spread of y on the test rows, proved or not.
-    noise : float
-        Noise in y, as a fraction of its root mean square.
-    structure : bool
-        Under noise: the law has the structure of the truth.
-    """
+    """The outcome of one run."""
 
     suite: str
     problem: str
     seed: int
+    #: The law is proved to be the truth; judged without noise only.
     recovered: bool = False
+    #: Against the noise-free y, on its scale; NaN if the run failed.
     rmse_train: float = math.nan
     rmse_test: float = math.nan
+    #: Time of ``fit`` alone; NaN if it raised.
     seconds: float = math.nan
     equation: str = ""
+    #: See `recovery.Recovery`, under noise `structure.Comparison`; empty if the run failed.
     verdict: str = ""
+    #: What a failed run raised.
     error: str = ""
+    #: Not proved, but within 1e-6 of the spread of y on the test rows.
     approximation: bool = False
+    #: Within 1e-10 of the spread of y on the test rows, proved or not.
     exact: bool = False
+    #: Noise in y, as a fraction of its root mean square.
     noise: float = 0.0
+    #: Under noise: the law has the structure of the truth.
     structure: bool = False
 
     @property
@@ -90,13 +87,13 @@ def tables(rows: Iterable[Row]) -> RenderableType:
 
 @dataclass(frozen=True)
 class _Column:
-    """A column of figures; `total` makes the last line from all runs, else it is an average."""
+    """A column of figures; the last line is that of all runs if `pooled`, else an average."""
 
     title: str
     figure: Callable[[str, Runs], Figure]
     form: str = "{:.3g}"
     style: str = ""
-    total: Callable[[str, Runs], Figure] | None = None
+    pooled: bool = False
 
     def cell(self, value: Figure) -> str:
         if value is None:
@@ -120,9 +117,9 @@ class _Fitting:
 def _suite_tables(suite: str, rows: Runs) -> list[RenderableType]:
     if not rows:
         return []
-    printed = published.BY_SUITE.get(suite, ())
-    results = _published_columns([each for each in printed if each.metric != "seconds"])
-    times = _published_columns([each for each in printed if each.metric == "seconds"])
+    printed = [table for table in published().values() if table["suite"] == suite]
+    results = _published_columns([each for each in printed if each["metric"] != "seconds"])
+    times = _published_columns([each for each in printed if each["metric"] == "seconds"])
     title = rows[0].problem.partition("-")[0]
     word = "median" if suite == "neat" else "mean"
     ours = _our_results(statistics.median if suite == "neat" else statistics.fmean)
@@ -157,7 +154,7 @@ def _our_times() -> list[_Column]:
     """Return the times to the law, over the runs that found it, and the mean over all runs."""
     return [
         *(
-            _Column(f"{title}\ns", _to_the_law(part), style="bold", total=_to_the_law(part))
+            _Column(f"{title}\ns", _to_the_law(part), style="bold", pooled=True)
             for title, part in (("median", 0.5), ("95 %", 0.95), ("max", 1.0))
         ),
         _Column("mean of\nall runs", _over("seconds", statistics.fmean), style="bold"),
@@ -191,34 +188,38 @@ def _over(field: str, middle: Callable[[list[float]], float]) -> Callable[[str, 
     return figure
 
 
-def _published_columns(printed: Sequence[published.Table]) -> list[_Column]:
-    """One column per method; where two tables have a method, the first table counts."""
+def _published_columns(printed: Sequence[Published]) -> list[_Column]:
+    """Return one column per method; where two tables have a method, the first table counts."""
     columns: dict[str, _Column] = {}
     for table in printed:
-        unit = {"recovery %": "%", "seconds": "s"}.get(table.metric, "RMSE")
+        unit = {"recovery %": "%", "seconds": "s"}.get(table["metric"], "RMSE")
         form = "{:.1e}" if unit == "RMSE" else "{:.4g}"
-        for method in table.methods:
-            look_up = _published_figure(table, method)
-            columns.setdefault(method, _Column(f"{method}\n{unit}", look_up, form))
+        for place, method in enumerate(table["methods"]):
+            figure = _published_figure(table, place)
+            columns.setdefault(method, _Column(f"{method}\n{unit}", figure, form))
     return list(columns.values())
 
 
-def _published_figure(table: published.Table, method: str) -> Callable[[str, Runs], Figure]:
-    return lambda name, _: table.figure(name, method)
+def _published_figure(table: Published, place: int) -> Callable[[str, Runs], Figure]:
+    def figure(name: str, _: Runs) -> Figure:
+        row = table["rows"].get(name)
+        return None if row is None or math.isnan(row[place]) else row[place]
+
+    return figure
 
 
 def _table(title: str, columns: list[_Column], chosen: dict[str, Runs]) -> Table:
-    table = _empty(title, columns, _caption([row for runs in chosen.values() for row in runs]))
+    everything = [row for runs in chosen.values() for row in runs]
+    table = _empty(title, columns, _caption(everything))
     figures = {name: [c.figure(name, runs) for c in columns] for name, runs in chosen.items()}
     for name, values in figures.items():
         table.add_row(name, *(c.cell(v) for c, v in zip(columns, values, strict=True)))
     table.add_section()
-    pooled = [row for runs in chosen.values() for row in runs]
     totals = (
-        c.total("", pooled) if c.total else _average(values)
+        c.figure("", everything) if c.pooled else _average(values)
         for c, values in zip(columns, zip(*figures.values(), strict=True), strict=True)
     )
-    word = "All" if any(c.total for c in columns) else "Average"
+    word = "All" if any(c.pooled for c in columns) else "Average"
     table.add_row(word, *(c.cell(v) for c, v in zip(columns, totals, strict=True)))
     return table
 
@@ -239,7 +240,7 @@ def _average(values: Iterable[Figure]) -> Figure:
 def _caption(rows: Runs) -> str:
     lost = sum(not math.isfinite(row.rmse_test) for row in rows)
     text = f"Bold: ours, {len(rows)} runs. Times to the law: of the runs that found it."
-    if published.BY_SUITE.get(rows[0].suite) and rows[0].noise == 0:
+    if rows[0].suite in SUITES and rows[0].noise == 0:
         text += " Others: as printed in the paper."
     return text + (f" {lost} runs failed: no finite RMSE." if lost else "")
 
@@ -256,28 +257,18 @@ def _by(rows: Runs, key: Callable[[Row], str]) -> dict[str, Runs]:
 
 def _summary(rows: Runs) -> Table:
     """Return one line per suite."""
-    runs = _Column("runs", lambda _, group: float(len(group)), "{:.0f}", total=_count)
-    columns = [runs, *(_pooled(each) for each in (*_our_shares(), *_our_times()))]
-    return _lines("Summary", columns, rows)
+    runs = _Column("runs", lambda _, group: float(len(group)), "{:.0f}")
+    return _lines("Summary", [runs, *_our_shares(), *_our_times()], rows)
 
 
 def _lines(title: str, columns: list[_Column], rows: Runs) -> Table:
     table = _empty(title, columns, "Times to the law: of the runs that found it.")
     suites = _by(rows, lambda row: row.suite)
-    for suite in ALL_SUITES:
-        if suite in suites:
-            table.add_row(suite, *(c.cell(c.figure("", suites[suite])) for c in columns))
+    for suite in (each for each in ALL_SUITES if each in suites):
+        table.add_row(suite, *(c.cell(c.figure("", suites[suite])) for c in columns))
     table.add_section()
     table.add_row("All", *(c.cell(c.figure("", rows)) for c in columns))
     return table
-
-
-def _count(_: str, rows: Runs) -> Figure:
-    return float(len(rows))
-
-
-def _pooled(column: _Column) -> _Column:
-    return _Column(column.title, column.figure, column.form, column.style, column.figure)
 
 
 # ---- noise -----------------------------------------------------------------------------------
@@ -301,7 +292,7 @@ def _noise_columns(rows: Runs) -> list[_Column]:
         share = _at(level, _share("structure"))
         median = _at(level, _to_the_law(0.5))
         columns.append(_Column(f"{100 * level:g} %\nfound %", share, "{:.4g}", "bold"))
-        columns.append(_Column(f"{100 * level:g} %\nmedian s", median, total=median))
+        columns.append(_Column(f"{100 * level:g} %\nmedian s", median, pooled=True))
     return columns
 
 
