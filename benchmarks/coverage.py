@@ -150,7 +150,7 @@ class _CoverageTask:
         ]
         return replace(
             self.blank(),
-            **{**measured.noted(parts[-1].fitted), "seconds": sum(p.fitted.seconds for p in parts)},
+            **{**parts[-1].fitted.noted(), "seconds": sum(p.fitted.seconds for p in parts)},
             found=_near(whole, quarters),
             replications=len(parts),
             width=measured.median(float(part.width) for part in parts),

@@ -13,11 +13,9 @@ from rich.console import Console
 
 from gsr import GSRError, fit_formula
 from gsr.benchmarks import (
-    blackbox,
     comparison,
-    empirical,
+    data_files,
     measured,
-    nist,
     nolaw,
 )
 from gsr.benchmarks.family import judge
@@ -73,7 +71,7 @@ def write_nist(folder, model="y = b1*exp[b2*x]", log=False):
 
 def test_nist_file_is_read(tmp_path):
     x, y, rss = write_nist(tmp_path)
-    data = nist.read(tmp_path / "Decay.dat")
+    data = data_files.read_nist(tmp_path / "Decay.dat")
     assert data.model == "y = b1*exp[b2*x] + 0*b1"
     assert data.constants == {"b1": 2.0, "b2": -0.7}
     assert data.rss == pytest.approx(rss)
@@ -82,7 +80,7 @@ def test_nist_file_is_read(tmp_path):
 
 def test_nist_model_is_a_curve(tmp_path):
     write_nist(tmp_path, "y = b1*exp[b2*x] - arctan[b1/(x+3)]/pi")
-    data = nist.read(tmp_path / "Decay.dat")
+    data = data_files.read_nist(tmp_path / "Decay.dat")
     x = data.X[:, 0]
     truth = 2.0 * np.exp(-0.7 * x) - np.arctan(2.0 / (x + 3.0)) / np.pi
     assert data.curve.values(data.X) == pytest.approx(truth)
@@ -90,34 +88,34 @@ def test_nist_model_is_a_curve(tmp_path):
 
 def test_nist_model_of_log_y_has_a_logarithmic_target(tmp_path):
     _, y, _ = write_nist(tmp_path, "log[y] = b1*exp[b2*x]", log=True)
-    assert nist.read(tmp_path / "Decay.dat").y == pytest.approx(y)
+    assert data_files.read_nist(tmp_path / "Decay.dat").y == pytest.approx(y)
 
 
 def test_nist_file_without_parts_is_named(tmp_path):
     (tmp_path / "half.dat").write_text("Model:  none\n", "ascii")
     with pytest.raises(GSRError, match=r"half\.dat"):
-        nist.read(tmp_path / "half.dat")
+        data_files.read_nist(tmp_path / "half.dat")
 
 
 def test_nist_runs(tmp_path):
     write_nist(tmp_path)
-    (outcome,) = nist.run(tmp_path, **HOW)
+    (outcome,) = data_files.run("nist", tmp_path, **HOW)
     assert outcome.found and outcome.ratio <= 1.1 and outcome.n_certified == 2
     assert outcome.structure == "same" and outcome.on_front
-    assert "1 of 1 pass" in shown(nist.tables([outcome]))
+    assert "1 of 1 pass" in shown(data_files.SUITES["nist"].table([outcome]))
 
 
 def test_nist_law_with_many_constants_does_not_pass(tmp_path, monkeypatch):
     write_nist(tmp_path)
-    monkeypatch.setattr(nist, "SPARE", -2)
-    (outcome,) = nist.run(tmp_path, **HOW)
+    monkeypatch.setattr(data_files, "SPARE", -2)
+    (outcome,) = data_files.run("nist", tmp_path, **HOW)
     assert not outcome.found and outcome.ratio <= 1.1
 
 
 def test_folder_without_files_is_an_error(tmp_path):
-    for module in (nist, empirical, blackbox):
+    for suite in data_files.SUITES:
         with pytest.raises(GSRError, match=tmp_path.name):
-            module.run(tmp_path, **HOW)
+            data_files.run(suite, tmp_path, **HOW)
 
 
 def write_leavitt(folder):
@@ -131,10 +129,10 @@ def write_leavitt(folder):
 def test_empirical_runs(tmp_path):
     write_leavitt(tmp_path)
     (tmp_path / "other.csv").write_text("a,target\n1,2\n", "utf-8")
-    (outcome,) = empirical.run(tmp_path, **HOW)
+    (outcome,) = data_files.run("empirical", tmp_path, **HOW)
     assert outcome.problem == "leavitt"
     assert outcome.structure == "same" and outcome.on_front and not outcome.false_verdict
-    assert "1 of 1 found" in shown(empirical.tables([outcome]))
+    assert "1 of 1 found" in shown(data_files.SUITES["empirical"].table([outcome]))
 
 
 @pytest.mark.parametrize(
@@ -150,7 +148,7 @@ def test_historical_laws_pass_their_own_test(name, columns, low, high, formula):
     rng = np.random.default_rng(0)
     X = np.exp(rng.uniform(np.log(low), np.log(high), (60, len(columns))))
     X[0], X[1] = low, high
-    curve = empirical.truth(name, columns, X)
+    curve = data_files.historical(name, columns, X)
     equation = fit_formula(formula, X, curve.values(X))
     assert judge(equation, *curve.family(), curve.n_constants).found
 
@@ -158,7 +156,7 @@ def test_historical_laws_pass_their_own_test(name, columns, low, high, formula):
 def test_plancks_law_is_defined_for_the_whole_range():
     nu, T = np.meshgrid(np.geomspace(1e9, 1e16, 20), np.geomspace(110, 5800, 10))
     X = np.column_stack([nu.ravel(), T.ravel()])
-    curve = empirical.truth("planck", ["nu", "T"], X)
+    curve = data_files.historical("planck", ["nu", "T"], X)
     assert np.isfinite(curve.values(X)).all()
     assert len(curve.family()[1]) == 200
 
@@ -173,26 +171,26 @@ def write_table(folder, n=60):
 
 def test_blackbox_runs(tmp_path):
     write_table(tmp_path)
-    first, second = blackbox.run(tmp_path, **HOW, runs=2)
+    first, second = data_files.run("blackbox", tmp_path, **HOW, runs=2)
     assert (first.problem, first.n_rows, first.n_features) == ("product", 45, 2)
     assert first.found and first.r2 > 0.99 and second.seed == 1
-    assert "product" in shown(blackbox.tables([first, second]))
+    assert "product" in shown(data_files.SUITES["blackbox"].table([first, second]))
 
 
 def test_blackbox_split_leaves_test_rows_out_of_training(monkeypatch):
-    monkeypatch.setattr(blackbox, "MOST_ROWS", 10)
-    train, test = blackbox.split(40, 3)
+    monkeypatch.setattr(data_files, "MOST_ROWS", 10)
+    train, test = data_files.split(40, 3)
     assert (len(train), len(test)) == (10, 10)
     assert not set(train) & set(test)
-    assert list(train) != list(blackbox.split(40, 4)[0])
+    assert list(train) != list(data_files.split(40, 4)[0])
 
 
 def test_wild_predictions_are_flagged(tmp_path, monkeypatch):
     write_table(tmp_path)
     monkeypatch.setattr(measured, "r2", lambda prediction, truth: -5.0)
-    (outcome,) = blackbox.run(tmp_path, **HOW)
+    (outcome,) = data_files.run("blackbox", tmp_path, **HOW)
     assert not outcome.found
-    assert "-5.000 !" in shown(blackbox.tables([outcome]))
+    assert "-5.000 !" in shown(data_files.SUITES["blackbox"].table([outcome]))
 
 
 def test_r2():
@@ -208,7 +206,7 @@ def test_processor_time_stops_a_search():
     y = X[:, 0] + rng.standard_normal(30)
     fitted = measured.fit(X, y, {"cpu_time": 0.3, "max_time": None})
     assert fitted.model.status_ == "stopped"
-    assert not fitted.ended_early and fitted.cpu_seconds > 0.25
+    assert not fitted.noted()["ended_early"] and fitted.cpu_seconds > 0.25
 
 
 def test_noise_tables_differ_and_are_judged(monkeypatch):

@@ -98,15 +98,13 @@ def _selected(names: list[str]) -> list[Any]:
 
 
 def _on_files(arguments: argparse.Namespace, suite: str) -> int:
-    from gsr.benchmarks import blackbox, empirical, nist
+    from gsr.benchmarks import data_files
 
-    module = {"nist": nist, "empirical": empirical, "blackbox": blackbox}[suite]
     if arguments.data is None:
         arguments.error(f"{suite} needs --data, the folder of its files")
-    runs = arguments.runs or 1
-    how = {"options": estimator_options(arguments), "runs": runs, **_how(arguments)}
-    outcomes: list[Any] = module.run(arguments.data, **how)
-    return _shown(outcomes, len(outcomes), module.tables)
+    options, runs = estimator_options(arguments), arguments.runs or 1
+    outcomes = data_files.run(suite, arguments.data, options=options, runs=runs, **_how(arguments))
+    return _shown(outcomes, len(outcomes), data_files.SUITES[suite].table)
 
 
 def _nolaw(arguments: argparse.Namespace, _: list[str]) -> int:
