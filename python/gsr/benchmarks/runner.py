@@ -44,20 +44,13 @@ Result = TypeVar("Result", bound=Outcome)
 
 @dataclass(frozen=True)
 class Work(Generic[Task, Result]):
-    """What to do with a task. All three are functions of a module, so that they can travel.
+    """What to do with a task. All three are functions of a module, so that they can travel."""
 
-    Parameters
-    ----------
-    do : callable
-        Turns a task into its outcome.
-    failed : callable
-        Makes the outcome of a task from what was raised.
-    start : callable
-        Called once in every process with the first task, before any is timed.
-    """
-
+    #: Turns a task into its outcome.
     do: Callable[[Task], Result]
+    #: Makes the outcome of a task from what was raised.
     failed: Callable[[Task, str], Result]
+    #: Called once in every process with the first task, before any is timed.
     start: Callable[[Task], None]
 
 

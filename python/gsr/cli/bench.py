@@ -127,7 +127,7 @@ def _problems(names: Sequence[str]) -> list[Any]:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from gsr.benchmarks import suite_runs
+    from gsr.benchmarks import report, suite_runs
 
     problems = _problems(arguments.names)
     options = bench_measured.estimator_options(arguments)
@@ -142,6 +142,6 @@ def _run(arguments: argparse.Namespace) -> int:
         estimator_options={k: v for k, v in options.items() if v is not None} or None,
     )
     if rows:
-        console().print(suite_runs.tables(rows))
+        console().print(report.tables(rows))
     wanted = len(problems) * arguments.runs * len(arguments.noise)
     return OK if len(rows) == wanted else INTERRUPTED

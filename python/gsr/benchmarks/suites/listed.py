@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from gsr.benchmarks.suites.formulas import features, renamed, rows_of
@@ -33,7 +34,11 @@ from gsr.benchmarks.suites.sampling import (
 )
 
 TRIGONOMETRIC = {"cos", "sin", "tan"}
-PLACES = {"uniform": Uniform, "grid": Grid, "lattice": Lattice}
+PLACES: dict[str, Callable[[float, float, int], Sampling]] = {
+    "uniform": Uniform,
+    "grid": Grid,
+    "lattice": Lattice,
+}
 
 FEYNMAN_ROWS, STROGATZ_ROWS, TRANSFORM_ROWS, SRSD_ROWS = 200, 100, 1000, 1000
 TWO_TERMS = Uniform(1.0, 3.0, 400)
