@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import codecs
-import csv
 import itertools
 import math
 import shlex
 from collections.abc import Collection, Iterable, Iterator
 from io import BytesIO, StringIO
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,9 +29,14 @@ from gsr.tables.text_layout import (
     number,
 )
 
+if TYPE_CHECKING:
+    import pandas
+
 #: Bytes that are read at once, and rows of them if they are read one by one.
 PIECE, BLOCK = 1 << 22, 20_000
 ALL = bytes(range(256))
+#: What pandas reads in its own way, as the numbers 1 and 0 for words.
+SPECIAL = (b'"', b"#", b"\0", b"rue", b"RUE", b"alse", b"ALSE")
 #: Characters of a bad value that a message shows.
 SHOWN = 40
 
@@ -100,39 +104,46 @@ class _Reader:
         found = list(self._pieces(_pieces(stream, self.layout.skip)))
         return tuple(map(np.concatenate, zip(*found, strict=True)))  # type: ignore[return-value]
 
-    def _pieces(self, pieces: Iterator[tuple[int, bytes]]) -> Iterator[tuple[Array, Indices]]:
-        for before, piece in pieces:
-            values = self._by_pandas(piece)
+    def _pieces(self, pieces: Iterator[tuple[int, int, bytes]]) -> Iterator[tuple[Array, Indices]]:
+        for before, n_lines, piece in pieces:
+            values = self._by_pandas(piece, n_lines)
             if values is not None:
                 yield values, np.arange(before + 1, before + 1 + len(values))
                 continue
             # A quoted field may go on in the next piece.
-            rest = [each for _, each in pieces] if b'"' in piece else []
+            rest = [each for *_, each in pieces] if b'"' in piece else []
             yield from self._by_row(_lines([piece, *rest]), before)
 
-    def _by_pandas(self, piece: bytes) -> Array | None:
+    def _by_pandas(self, piece: bytes, n_lines: int) -> Array | None:
         """Return the numbers of a piece; None unless each of its lines is one whole row."""
         import pandas
 
         if not piece.isascii():
             piece.decode()  # raises an error if this is no UTF-8
-        special = b'"#\0' + (b"." if self.point == "," else b"")
-        if self._options is None or any(character in piece for character in special):
-            return None
-        n_rows, ends = piece.count(b"\n"), self.layout.delimiter.encode()
-        blanks = self.layout.delimiter == BLANKS
-        if not blanks and piece.translate(None, ALL.translate(None, ends + b"\n")) != n_rows * (
-            (self.width - 1) * ends + b"\n"
-        ):
+        special = (*SPECIAL, b".") if self.point == "," else SPECIAL
+        if self._options is None or any(each in piece for each in special):
             return None
         try:
             frame = pandas.read_csv(BytesIO(piece), **self._options)
-        except (ValueError, OverflowError):
+        except MemoryError:
+            raise
+        except Exception:  # it fails in any way where lines differ in their number of fields
             return None
-        # Of rows that are too short, pandas fills the end.
-        if len(frame) != n_rows or (blanks and frame[self.width - 1].isna().any()):
+        if not self._is_whole(frame, piece, n_lines):
             return None
         return np.asarray(frame[self.chosen].to_numpy(dtype=np.float64))
+
+    def _is_whole(self, frame: pandas.DataFrame, piece: bytes, n_lines: int) -> bool:
+        """Whether each line is a row without a missing field, which pandas would fill in."""
+        if len(frame) != n_lines:
+            return False
+        if frame.shape[1] == self.width and not frame[self.width - 1].isna().any():
+            return True
+        if self.layout.delimiter == BLANKS:
+            return False
+        ends = self.layout.delimiter.encode()
+        marks = piece.translate(None, ALL.translate(None, ends + b"\n"))
+        return marks == n_lines * ((self.width - 1) * ends + b"\n")
 
     def _by_row(self, lines: Iterable[str], before: int) -> Iterator[tuple[Array, Indices]]:
         rows = iter(Rows(Lines(lines, self.name, before), self.layout.delimiter, self.name))
@@ -169,21 +180,19 @@ def _pandas_options(
     return {
         "sep": r"\s+" if blanks else delimiter,
         "header": None,
-        "usecols": None if blanks else chosen,
+        # With all columns, rows that are too long are errors.
+        "usecols": None if blanks or len(chosen) == width else chosen,
         "dtype": {c: np.float64 if c in chosen else object for c in range(width)},
         "na_values": [form for word in MISSING for form in (word, word.upper(), word.title())]
         + ["NaN"],
         "keep_default_na": False,
-        "skipinitialspace": True,
-        "quoting": csv.QUOTE_NONE,
         "decimal": point,
-        "low_memory": False,
         **({} if is_exact else {"float_precision": "round_trip"}),
     }
 
 
-def _pieces(stream: IO[bytes], skip: int) -> Iterator[tuple[int, bytes]]:
-    """Return pieces of whole lines that end in a newline, each with the lines before it."""
+def _pieces(stream: IO[bytes], skip: int) -> Iterator[tuple[int, int, bytes]]:
+    """Return pieces of whole lines: the number of lines before, that of its own, and the bytes."""
     before = 0
     while piece := stream.read(PIECE):
         piece += stream.readline()
@@ -196,7 +205,7 @@ def _pieces(stream: IO[bytes], skip: int) -> Iterator[tuple[int, bytes]]:
         n_lines = piece.count(b"\n")
         gone = min(max(skip - before, 0), n_lines)
         if gone < n_lines:
-            yield before + gone, piece.split(b"\n", gone)[-1] if gone else piece
+            yield before + gone, n_lines - gone, piece.split(b"\n", gone)[-1] if gone else piece
         before += n_lines
 
 
