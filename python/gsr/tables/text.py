@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 #: Bytes that are read at once, and rows of them if they are read one by one.
 PIECE, BLOCK = 1 << 22, 20_000
 ALL = bytes(range(256))
-#: What pandas reads in its own way, as the numbers 1 and 0 for words.
-SPECIAL = (b'"', b"#", b"\0", b"rue", b"RUE", b"alse", b"ALSE")
+#: What pandas reads in its own way. A column in which all values are words for yes and no it takes
+#: for ones and zeros, so there is one in the first line.
+SPECIAL, YES_OR_NO = (b'"', b"#", b"\0"), (b"true", b"false")
 #: Characters of a bad value that a message shows.
 SHOWN = 40
 
@@ -121,7 +122,12 @@ class _Reader:
         if not piece.isascii():
             piece.decode()  # raises an error if this is no UTF-8
         special = (*SPECIAL, b".") if self.point == "," else SPECIAL
-        if self._options is None or any(each in piece for each in special):
+        first = piece[: piece.index(b"\n")].lower()
+        if (
+            self._options is None
+            or any(each in piece for each in special)
+            or any(word in first for word in YES_OR_NO)
+        ):
             return None
         try:
             frame = pandas.read_csv(BytesIO(piece), **self._options)
@@ -187,6 +193,7 @@ def _pandas_options(
         + ["NaN"],
         "keep_default_na": False,
         "decimal": point,
+        "low_memory": False,
         **({} if is_exact else {"float_precision": "round_trip"}),
     }
 
