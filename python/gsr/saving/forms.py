@@ -1,3 +1,4 @@
+# ruff: noqa: D101
 """The format of a saved model: what each part of the file holds.
 
 A form is made of an object of the package, whose attributes have the same names, and is dumped as
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from pydantic import (
@@ -160,18 +161,19 @@ def _array(values: list[float]) -> Array:
 Number = Annotated[float, BeforeValidator(number), PlainSerializer(plain_number)]
 Finite = Annotated[float, BeforeValidator(_finite), PlainSerializer(plain_number)]
 Whole = Annotated[int, BeforeValidator(_whole())]
-Flag = Annotated[
-    StrictBool, BeforeValidator(lambda v: bool(v) if isinstance(v, np.bool_) else v)
-]
+Flag = Annotated[StrictBool, BeforeValidator(lambda v: bool(v) if isinstance(v, np.bool_) else v)]
 Level = Literal["rounding", "noise", "ambiguous", "above", "unknown"]
 if TYPE_CHECKING:
-    Vector = FiniteVector = Table = FiniteTable = Array
+    Vector: TypeAlias = Array
+    FiniteVector: TypeAlias = Array
+    Table: TypeAlias = Array
+    FiniteTable: TypeAlias = Array
 else:
-    _ARRAY = (BeforeValidator(_listed), PlainSerializer(_plain_numbers))
-    Vector = Annotated[list[Number], AfterValidator(_array), *_ARRAY]
-    FiniteVector = Annotated[list[Finite], AfterValidator(_array), *_ARRAY]
-    Table = Annotated[list[list[Number]], AfterValidator(_table), *_ARRAY]
-    FiniteTable = Annotated[list[list[Finite]], AfterValidator(_table), *_ARRAY]
+    _IN, _OUT = BeforeValidator(_listed), PlainSerializer(_plain_numbers)
+    Vector = Annotated[list[Number], AfterValidator(_array), _IN, _OUT]
+    FiniteVector = Annotated[list[Finite], AfterValidator(_array), _IN, _OUT]
+    Table = Annotated[list[list[Number]], AfterValidator(_table), _IN, _OUT]
+    FiniteTable = Annotated[list[list[Finite]], AfterValidator(_table), _IN, _OUT]
 
 
 # ---- laws --------------------------------------------------------------------------------------
@@ -193,8 +195,6 @@ Bars = list[list[Place]]
 
 
 class RowForm(Form):
-    """A row inside an argument."""
-
     code: Annotated[int, BeforeValidator(_whole(0, LARGEST_CODE))]
     argument: ArgumentForm
     reciprocal: Flag
@@ -213,15 +213,11 @@ class PartForm(Form):
 
 
 class ArgumentForm(Form):
-    """A sum or a product."""
-
     product: Flag = Field(validation_alias=AliasChoices("product", "is_product"))
     parts: Annotated[list[PartForm], Field(max_length=MOST_PARTS)]
 
 
 class SignForm(Form):
-    """A rule for the sign of y."""
-
     constant: Annotated[int, BeforeValidator(_whole(-1, 1))]
     arguments: list[ArgumentForm]
 
@@ -249,8 +245,6 @@ class EquationForm(Form):
 
 
 class LawForm(Form):
-    """A law of the core."""
-
     psi: Annotated[list[Matrix], Field(min_length=1)]
     beta: FiniteVector
     phi: list[Matrix]
@@ -263,16 +257,12 @@ class LawForm(Form):
 
 
 class PolesForm(Form):
-    """What is known of poles."""
-
     verdict: Literal["safe", "unsafe", "unknown"]
     reason: StrictStr
     where: Vector | None = None
 
 
 class NoiseForm(Form):
-    """The variance function."""
-
     kind: Literal["constant", "relative", "poisson", "power", "mixed", "given", "effective"]
     floor: Finite
     power: Finite | None = None
@@ -282,8 +272,6 @@ class NoiseForm(Form):
 
 
 class UncertaintyForm(Form):
-    """How well the constants are known."""
-
     names: list[StrictStr]
     values: Vector
     covariance: Table
@@ -293,8 +281,6 @@ class UncertaintyForm(Form):
 
 
 class RoundedForm(Form):
-    """A law with simple numbers."""
-
     text: StrictStr | None = None
     texts: list[StrictStr | None]
     bits: Number
@@ -303,8 +289,6 @@ class RoundedForm(Form):
 
 
 class EntryForm(Form):
-    """A law of the front, with all that is known about it."""
-
     text: StrictStr | None = None
     complexity: Whole
     rmse: Number
@@ -338,8 +322,6 @@ class HistoryForm(Form):
 
 
 class TargetForm(Form):
-    """The model of one target."""
-
     parameters: dict[str, Any]
     not_stored: dict[str, StrictStr]
     features: Annotated[list[StrictStr], Field(min_length=1)] | None = None
@@ -353,15 +335,11 @@ class TargetForm(Form):
 
 
 class NamedForm(Form):
-    """One of several targets."""
-
     name: StrictStr
     model: TargetForm
 
 
 class ModelForm(TargetForm):
-    """A model, of one target or of several."""
-
     targets: list[NamedForm]
 
 
@@ -380,9 +358,11 @@ class AttributesForm(Form):
     support_: Number = 1.0
 
 
-class LibraryForm(Form):
-    """A mapping table."""
+class NumberForm(Form):
+    number: Number
 
+
+class LibraryForm(Form):
     name: StrictStr | None = None
     entries: Annotated[list[StrictStr], Field(min_length=1)]
 
@@ -396,8 +376,6 @@ class RowsForm(Form):
 
 
 class DocumentForm(Form):
-    """The file."""
-
     transformations: dict[str, dict[str, Any]]
     libraries: list[LibraryForm]
     training_rows: list[RowsForm]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pandas
 
 #: Bytes that are read at once, and rows of them if they are read one by one.
-PIECE, BLOCK = 1 << 22, 20_000
+PIECE, BLOCK = 1 << 23, 20_000
 ALL = bytes(range(256))
 #: What pandas reads in its own way. A column in which all values are words for yes and no it takes
 #: for ones and zeros, so there is one in the first line.
