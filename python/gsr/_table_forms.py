@@ -146,12 +146,12 @@ def as_text(rows: Rows, names: Sequence[str], look: Look, room: int | None = Non
     """
     columns = {name: _aligned(rows, name, look) for name in names if name != "equation"}
     laws = [look.headings.get("equation", "equation"), *(row.equation for row in rows)]
-    for name in ("", *GIVE_WAY) if room is not None else ():
-        columns.pop(name, None)
-        left = room - sum(len(cells[0]) + 2 for cells in columns.values())
-        if left >= NARROWEST:
-            break
     if room is not None:
+        for name in ("", *GIVE_WAY):
+            columns.pop(name, None)
+            left = room - sum(len(cells[0]) + 2 for cells in columns.values())
+            if left >= NARROWEST:
+                break
         laws = [_shortened(law, max(left, NARROWEST)) for law in laws]
     lines = zip(*columns.values(), laws, strict=True)
     return "\n".join("  ".join(line).rstrip() for line in lines)

@@ -178,7 +178,9 @@ def _front(laws: EquationTable) -> View:
     rows = [
         {
             "pick": row.pick,
-            "cells": zip(heads, (PAGE.cell(row, name) for name in names), strict=True),
+            "cells": [
+                (head, PAGE.cell(row, name)) for head, name in zip(heads, names, strict=True)
+            ],
             "law": _law(row.entry.equation),
         }
         for row in laws

@@ -19,8 +19,9 @@ def settings(source: Source) -> dict[str, Any]:
     """Return how the search went, what was set, versions, and how to repeat it."""
     model, found = source.model, source.result
     chosen = changed(model) if model is not None else found.get("settings")
-    is_known = isinstance(chosen, Mapping)
-    told = {str(name): _shown(value) for name, value in chosen.items()} if is_known else None
+    told = None
+    if isinstance(chosen, Mapping):
+        told = {str(name): _shown(value) for name, value in chosen.items()}
     return {
         "search": _search(source),
         "settings": told,
