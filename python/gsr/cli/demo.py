@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gsr.search import ENDINGS
+from gsr.wording import ending
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -92,11 +92,10 @@ def _named(equation: Equation) -> Equation:
 
 def _searched(model: GSRRegressor) -> str:
     functions = ", ".join(name for name in model.equation_.library if name != "one")
-    ending = ENDINGS.get(model.status_, model.status_)
     return (
         f"Searched g({TARGET}) = f({', '.join(FEATURES)}) with {functions}:\n"
         f"{model.n_evaluations_:,} candidates in {model.n_generations_:,} generations and "
-        f"{model.fit_time_:.1f} s, until {ending}."
+        f"{model.fit_time_:.1f} s, until {ending(model.status_)}."
     )
 
 
