@@ -103,20 +103,15 @@ def _shell(code: str) -> str:
 
 def settings_table() -> str:
     """Return the keys of a configuration file as a table, as the program knows them."""
-    from gsr.runs import settings
+    from gsr.options import OPTIONS
 
     lines = ["| key | value | default | |", "|---|---|---|---|"]
-    paper = []
-    for section, keys in settings.schema().items():
-        for name, key in keys.items():
-            if key.help == settings.OF_THE_PAPER:
-                paper.append(f"`{name}`")
-                continue
-            default = "" if key.default is None else f"`{str(key.default).lower()}`"
-            told = key.help.replace("|", "\\|")
-            kind = str(key.kind).replace("|", "\\|").replace("True or False", "true or false")
-            lines.append(f"| `{section}.{name}` | {kind} | {default} | {told} |")
-    end = f"In `search` the hyper-parameters of the paper stand too: {', '.join(paper)}."
+    for option in OPTIONS:
+        if not option.hyper:
+            default = "" if option.default is None else f"`{str(option.default).lower()}`"
+            lines.append(f"| `{option.key}` | {option.type} | {default} | {option.help} |")
+    paper = ", ".join(f"`{option.name}`" for option in OPTIONS if option.hyper)
+    end = f"In `search` the hyper-parameters of the paper stand too: {paper}."
     return "\n".join([*lines, "", end, ""])
 
 

@@ -6,6 +6,7 @@ Nothing here needs scikit-learn: the ranks of a cluster run start with little mo
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,21 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from gsr import _core, options, prior
+from gsr import _core, core_settings, prior
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.transformation import Array
 
-#: Settings of the core beside the options of the search.
-OF_THE_CORE = (
-    "max_generations",
-    "max_evaluations",
-    "seed",
-    "scan_factor",
-    "n_threads",
-    "max_bytes",
-)
 #: Columns are padded to so many numbers, and begin at so many bytes: a cache line.
 PAD, LINE = 8, 64
 
@@ -61,7 +53,7 @@ class Blueprint:
     target_name : str
         The target.
     settings : dict
-        Of the core; see `settings_values`.
+        Of the core; see `gsr.core_settings`.
     X, y, weights : array
         The rows of the search.
     rules : mapping
@@ -72,8 +64,6 @@ class Blueprint:
         Whether fitted constants may carry units.
     required : sequence of matrices
         Terms that every law has.
-    max_terms, max_complexity : int, optional
-        Limits on laws.
     shapes : mapping or callable, optional
         What laws look like; see the parameter `constraints` of `GSRRegressor`.
     starts : sequence of pairs of matrices
@@ -94,8 +84,6 @@ class Blueprint:
     units: tuple[Any, Any] | None = None
     constants_with_units: bool = True
     required: Sequence[Any] = ()
-    max_terms: int | None = None
-    max_complexity: int | None = None
     shapes: Any = None
     starts: Sequence[tuple[Any, Any]] = ()
     variants: Sequence[Variant] = (Variant(),)
@@ -117,7 +105,7 @@ class Blueprint:
         """
         n_variants = len(self.variants)
         variant = self.variants[number % n_variants]
-        settings = make_settings(
+        settings = core_settings.to_core(
             {**self.settings, **variant.settings, "seed": self.seed_of(number)},
             scan_seed=self.seed_of(0),
             share=number // n_variants,
@@ -131,8 +119,8 @@ class Blueprint:
                 self.X, self.y, self.library.table, self.target_library.table, settings,
                 constraints, self.weights,
             )  # fmt: skip
-        except ValueError as error:
-            raise GSRError(str(error)) from error
+        except ValueError as error:  # whose words are names of options, if it is about some
+            raise GSRError(str(error), *re.findall(r"\w+", str(error))) from error
         if number == 0:
             self._start(island)
         return island
@@ -145,7 +133,8 @@ class Blueprint:
         for psi, phi in self.starts:
             if not start_from(island, psi, phi):
                 raise GSRError(
-                    "a formula to start from is undefined on the data, or breaks a constraint"
+                    "a formula to start from is undefined on the data, or breaks a constraint",
+                    "start",
                 )
 
     @cached_property
@@ -163,8 +152,7 @@ class Blueprint:
             units=self.units,
             constants_with_units=self.constants_with_units,
             required=self.required,
-            max_terms=self.max_terms,
-            max_complexity=self.max_complexity,
+            limits=core_settings.limits(self.settings),
             accept=None,
         )
 
@@ -213,8 +201,6 @@ class Blueprint:
             "units": self.units and [np.asarray(each).tolist() for each in self.units],
             "constants_with_units": self.constants_with_units,
             "required": list(self.required),
-            "max_terms": self.max_terms,
-            "max_complexity": self.max_complexity,
             "shapes": self.shapes,
             "starts": list(self.starts),
             "variants": [
@@ -250,28 +236,6 @@ def start_from(island: Any, psi: Sequence[Any], phi: Sequence[Any]) -> bool:
         return bool(island.start_from(list(psi), list(phi)))
     except ValueError as error:
         raise GSRError(str(error)) from error
-
-
-# ---- settings of the core ------------------------------------------------------------------------
-
-
-def settings_values(settings: Any) -> dict[str, Any]:
-    """Return the core's settings by name."""
-    values = {name: getattr(settings, name) for name in (*options.SEARCH_OPTIONS, *OF_THE_CORE)}
-    values |= {name: getattr(settings.admm, name) for name in options.ADMM_OPTIONS}
-    return {**values, "solver": settings.solver.name}
-
-
-def make_settings(values: Mapping[str, Any], **more: Any) -> Any:
-    """Return the core's settings of their values by name."""
-    settings = _core.Settings()
-    settings.solver = getattr(_core.SolverKind, values["solver"])
-    admm = getattr(_core.AdmmSettings, values["solver"])()
-    for name, value in {**values, **more}.items():
-        if name != "solver":
-            setattr(admm if name in options.ADMM_OPTIONS else settings, name, value)
-    settings.admm = admm
-    return settings
 
 
 # ---- rows ----------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from gsr import options, prior, search, selection, validation
 from gsr import rows as row_sets
 from gsr.conclusion import conclude
 from gsr.equation import check_names
-from gsr.exceptions import GSRError, InterruptedWarning, PredictionWarning
+from gsr.exceptions import GSRError, InterruptedWarning, PredictionWarning, about
 from gsr.library import Library, Transformation
 from gsr.presentation import Presentation
 from gsr.problem import Problem, core_settings, extend, make_evolution, make_problem
@@ -378,7 +378,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         earlier = getattr(self, "front_", ()) if self.warm_start else ()
         return Session(problem, make_evolution(problem, earlier), self.max_time, report)
 
-    def _check_parameters(self) -> Any:
+    def _check_parameters(self) -> dict[str, Any]:
         """Return the core's settings, if all parameters are what they may be."""
         return core_settings(self.get_params(deep=False))
 
@@ -386,7 +386,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         """Return the problem of one search, and the rows that are held out."""
         self.__dict__.pop("models_", None)
         settings = self._check_parameters()
-        known, held = row_sets.split(everything, self.validation_fraction, settings.seed)
+        known, held = row_sets.split(everything, self.validation_fraction, settings["seed"])
         parameters = self.get_params(deep=False)
         return make_problem(parameters, known, self._names, self._target_name, settings), held
 
@@ -482,17 +482,23 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         target = validation.as_numbers(y, table)
         if target.ndim == 2 and target.shape[1] == 1:
             target = target[:, 0]
-        weights = validation.as_weights(sample_weight, table)
-        deviations = validation.as_sigma(sigma, target)
+        with about("sample_weight"):
+            weights = validation.as_weights(sample_weight, table)
+        with about("sigma"):
+            deviations = validation.as_sigma(sigma, target)
         of_features = validation.as_x_sigma(x_sigma, table)
         if weights is not None and deviations is not None:
             raise GSRError("give either sample_weight or sigma, not both")
         if weights is not None and self.errors in ("relative", "poisson"):
-            raise GSRError(f"errors={self.errors!r} weights the rows: leave out sample_weight")
+            raise GSRError(
+                f"errors={self.errors!r} weights the rows: leave out sample_weight", "errors"
+            )
         if deviations is not None and self.errors in ("relative", "poisson"):
             raise GSRError(f"sigma says how y scatters: leave out errors={self.errors!r}")
         if self.errors == "poisson" and (target < 0.0).any():
-            raise GSRError("errors='poisson' is for counts, but some values of y are negative")
+            raise GSRError(
+                "errors='poisson' is for counts, but some values of y are negative", "errors"
+            )
         if target.ndim == 2:
             return Rows(table, target)
         self._name_variables(table.shape[1], y)

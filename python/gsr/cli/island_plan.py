@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gsr import files
+from gsr import files, options
 from gsr.blueprint import Blueprint
 from gsr.cli.fit_data import FitData
 from gsr.cli.island_problem import n_threads, pose
@@ -27,10 +27,10 @@ from gsr.islands.voyage import Orders
 from gsr.problem import Problem
 from gsr.rows import Rows
 from gsr.runs import config as configs
-from gsr.runs import folder_files, run_folder, settings
+from gsr.runs import folder_files, run_folder
 from gsr.runs.config import Config
-from gsr.runs.culprits import Culprits
 from gsr.runs.folder_lock import FolderLock
+from gsr.runs.mistakes import Mistakes
 from gsr.tables import path_of
 from gsr.whole_files import remove_leftovers
 
@@ -116,8 +116,8 @@ def make_plan(
     WritingError
         If the run folder cannot be written to.
     """
-    config = configs.read(path, overrides, required=settings.OF_ISLANDS)
-    folder = Path(config.get("run", "output") or settings.ISLANDS_OUTPUT)
+    config = configs.read(path, overrides, required=options.OF_ISLANDS)
+    folder = Path(config.get("run", "output") or options.ISLANDS_OUTPUT)
     saved = _manifest(folder) if config.get("checkpoint", "resume") else None
     config = _seeded(config, saved)
     posed = pose(config, path, ranks)
@@ -191,9 +191,9 @@ def _check_edges(config: Config, origin: str, orders: Orders, ranks: int) -> Non
     try:
         make_migration(orders.per_rank * ranks, orders.seed, orders.islands)
     except GSRError as error:
-        culprits = Culprits(config)
-        culprits.tell(("islands", "edges"), str(error))
-        culprits.raise_told(origin)
+        mistakes = Mistakes(config)
+        mistakes.note(("islands", "edges"), str(error))
+        mistakes.raise_found(origin)
 
 
 def _tell_of_the_clock(config: Config, tell: Tell) -> None:

@@ -5,22 +5,20 @@ All that is wrong is told at once, with keys and lines, before anything starts.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gsr import files, library, options, prior, search
-from gsr.blueprint import Blueprint, Variant, settings_values
+from gsr import files, library, prior, search
+from gsr.blueprint import Blueprint, Variant
 from gsr.cli.fit_data import FitData, load
 from gsr.cli.named_estimator import NamedRegressor
-from gsr.exceptions import GSRError
+from gsr.core_settings import settings_of
+from gsr.exceptions import GSRError, about
 from gsr.problem import Problem
 from gsr.rows import Rows
 from gsr.runs.config import Config
-from gsr.runs.culprits import Culprits
+from gsr.runs.mistakes import Mistakes
 
-#: Sections that say what is searched for.
-OF_THE_PROBLEM = ("data", "library", "search", "run", "log")
 PATH, TARGET = ("data", "path"), ("data", "target")
 
 
@@ -73,11 +71,11 @@ def pose(config: Config, origin: str, ranks: int) -> Posed:
     GSRError
         Tells all that is wrong.
     """
-    culprits = Culprits(config)
-    culprits.attempt(_check_parameters, OF_THE_PROBLEM)
-    loaded = _loaded(culprits)
-    posed = None if loaded is None else _posed(culprits, loaded[0], ranks)
-    culprits.raise_told(origin)
+    mistakes = Mistakes(config)
+    mistakes.attempt(_check_parameters)
+    loaded = _loaded(mistakes)
+    posed = None if loaded is None else _posed(mistakes, loaded[0], ranks)
+    mistakes.raise_found(origin)
     assert loaded is not None
     assert posed is not None
     data, remarks = loaded
@@ -85,22 +83,22 @@ def pose(config: Config, origin: str, ranks: int) -> Posed:
     return Posed(config, data, remarks, *posed)
 
 
-def _loaded(culprits: Culprits) -> tuple[FitData, list[str]] | None:
-    source = culprits.attempt(lambda config: files.Source(config.data_path()), (), PATH)
+def _loaded(mistakes: Mistakes) -> tuple[FitData, list[str]] | None:
+    source = mistakes.attempt(lambda config: files.Source(config.data_path()), PATH)
     if source is None:
         return None
-    return culprits.attempt(lambda config: _load(source, config), ("data",), PATH)
+    return mistakes.attempt(lambda config: _load(source, config), PATH)
 
 
 def _posed(
-    culprits: Culprits, data: FitData, ranks: int
+    mistakes: Mistakes, data: FitData, ranks: int
 ) -> tuple[NamedRegressor, Problem, Rows | None] | None:
-    if not culprits.config.is_set(*TARGET):
+    if not mistakes.config.is_set(*TARGET):
         return None  # it is wrong: what is known about it would be wrong too
-    posed = culprits.attempt(lambda config: _pose(config, data, ranks), OF_THE_PROBLEM)
+    posed = mistakes.attempt(lambda config: _pose(config, data, ranks))
     if posed is not None:
         _, problem, _ = posed
-        variants = _variants(culprits, problem.blueprint)
+        variants = _variants(mistakes, problem.blueprint)
         problem.blueprint = replace(problem.blueprint, variants=variants)
     return posed
 
@@ -111,7 +109,8 @@ def _check_parameters(config: Config) -> None:
     NamedRegressor(**asked)._check_parameters()
     for name in ("library", "target_library"):
         if name in asked:
-            library.resolve(asked[name])
+            with about(name):
+                library.resolve(asked[name])
 
 
 def _load(source: files.Source, config: Config) -> tuple[FitData, list[str]]:
@@ -119,7 +118,8 @@ def _load(source: files.Source, config: Config) -> tuple[FitData, list[str]]:
     if isinstance(config.get("data", "target"), list):
         raise GSRError(
             "it must be one column here; start a run for each target, for instance with an array "
-            "of jobs"
+            "of jobs",
+            "data.target",
         )
     remarks: list[str] = []
     return load(source, config, remarks.append), remarks
@@ -148,27 +148,17 @@ def n_threads(config: Config, ranks: int) -> int:
     return search.n_threads(config.get("run", "n_jobs"))
 
 
-def _variants(culprits: Culprits, of: Blueprint) -> list[Variant]:
+def _variants(mistakes: Mistakes, of: Blueprint) -> list[Variant]:
     """Return in what islands differ; what is wrong with it is told."""
-    asked = culprits.config.estimator_options()
+    asked = mistakes.config.estimator_options()
     found = []
-    for number, table in enumerate(culprits.config.get("islands", "variants") or [{}], start=1):
+    for number, table in enumerate(mistakes.config.get("islands", "variants") or [{}], start=1):
         try:
             found.append(_variant(table, asked, of))
         except GSRError as error:
-            name = _culprit(table, asked, of)
-            path = ("islands", "variants", str(number), *([] if name is None else [name]))
-            culprits.tell(path, f"table {number}: {error}")
+            name = [each for each in error.options if each in table][:1]
+            mistakes.note(("islands", "variants", str(number), *name), f"table {number}: {error}")
     return found
-
-
-def _culprit(table: dict[str, Any], asked: dict[str, Any], of: Blueprint) -> str | None:
-    """Return the key without which a variant would do."""
-    for name in table:
-        with suppress(GSRError):
-            _variant({key: value for key, value in table.items() if key != name}, asked, of)
-            return name
-    return None
 
 
 def _variant(changes: dict[str, Any], asked: dict[str, Any], of: Blueprint) -> Variant:
@@ -179,14 +169,8 @@ def _variant(changes: dict[str, Any], asked: dict[str, Any], of: Blueprint) -> V
         allow, forbid = (changes.pop(name, asked.get(name)) for name in ("allow", "forbid"))
         found = prior.forbidden(allow, forbid, of.library, of.names, of.target_name)
         rules = {name: sorted(codes) for name, codes in found.items()}
-    values = {**of.settings, **changes}
-    known = {
-        name: values[name] for name in (*options.SEARCH_OPTIONS, *options.ADMM_OPTIONS, "solver")
-    }
-    encoding = {name: known.pop(name) for name in options.ENCODING_OPTIONS}
-    checked = settings_values(
-        options.make_settings(asked.get("preset", "default"), encoding, known)
-    )
+    preset = asked.get("preset", "default")
+    checked = settings_of({**of.settings, **changes, "preset": preset})
     variant = Variant({name: checked[name] for name in changes}, rules)
     if variant != Variant():
         replace(of, variants=[variant]).island()  # tells what the core has against it
