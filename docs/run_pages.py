@@ -2,6 +2,7 @@
 
     python docs/run_pages.py                      all tutorials and how-to pages
     python docs/run_pages.py docs/howto/noise.md  some
+    python docs/run_pages.py --settings           only the table of settings; nothing is run
 
 A ``text`` block right after a block of code is what that code prints. Blocks of a page share their
 variables and a temporary folder, in which the files of docs/data are. `gsr` commands run in this
@@ -129,6 +130,11 @@ def filled(text: str, name: str) -> str:
 
 def main() -> None:
     """Run the pages that are named, or all, and write them."""
+    if sys.argv[1:] == ["--settings"]:
+        page = DOCS / "howto" / "command-line.md"
+        text = page.read_text(encoding="utf-8")
+        page.write_text(SETTINGS.sub(lambda _: settings_table(), text), encoding="utf-8")
+        return
     named = [Path(argument).resolve() for argument in sys.argv[1:]]
     for page in named or [DOCS / "tutorial.md", *sorted((DOCS / "howto").glob("*.md"))]:
         print(page.name, file=sys.stderr)

@@ -148,9 +148,9 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         Called with a `gsr.search.Progress` about 20 times a second; ends the search if it returns
         True.
     hyperparameters : mapping, optional
-        Those of the paper by name: `n_phi` (15), `n_psi` (1) basis functions of an individual;
-        `min_factors`, `max_factors` (1 to 3), `n_target_factors` (1) transformations multiplied in
-        one; `min_multiplicity`, `max_multiplicity` (2 to 5) variables in an argument;
+        Those of the paper by name; `gsr config` explains each. `n_phi` (15), `n_psi` (1) basis
+        functions of an individual; `min_factors`, `max_factors` (1 to 3), `n_target_factors` (1)
+        transformations multiplied in one; `min_multiplicity`, `max_multiplicity` (2 to 5) variables in an argument;
         `population_size` (30), `n_survivors` (10), `p_crossover`, `p_mutation` (1/4 each),
         `n_mutated` (3); `sublibraries` (True), `cycle_full`, `cycle_polynomial`,
         `cycle_trigonometric` (15, 25, 35), `late_after` (1500), `late_stage` (500),
@@ -217,7 +217,14 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
     ln(y) = 0.5 ln(x1)
     """
 
-    @options.suggests
+    max_time: float | None
+    errors: str
+    validation_fraction: float | None
+    verbose: bool
+    warm_start: bool
+    callback: Callback | None
+
+    @options.stores_parameters
     def __init__(
         self,
         *,
@@ -258,44 +265,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         islands: int = 1,
         callback: Callback | None = None,
         hyperparameters: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.preset = preset
-        self.library = library
-        self.target_library = target_library
-        self.transform_target = transform_target
-        self.allow = allow
-        self.forbid = forbid
-        self.units = units
-        self.constants_with_units = constants_with_units
-        self.required_terms = required_terms
-        self.start = start
-        self.max_terms = max_terms
-        self.max_complexity = max_complexity
-        self.constraints = constraints
-        self.division = division
-        self.differences = differences
-        self.one = one
-        self.constants = constants
-        self.depth = depth
-        self.guided = guided
-        self.max_time = max_time
-        self.max_evals = max_evals
-        self.max_generations = max_generations
-        self.max_rows = max_rows
-        self.errors = errors
-        self.loss = loss
-        self.quantile = quantile
-        self.criterion = criterion
-        self.poles = poles
-        self.validation_fraction = validation_fraction
-        self.missing = missing
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.islands = islands
-        self.callback = callback
-        self.hyperparameters = hyperparameters
+    ) -> None: ...
 
     def set_params(self, **parameters: Any) -> GSRRegressor:
         """Set parameters, as in scikit-learn; a misspelt one is refused with a suggestion."""

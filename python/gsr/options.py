@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import wraps
+from inspect import signature
 from typing import Any, Literal
 
 from gsr.exceptions import GSRError, suggestion
@@ -529,18 +530,22 @@ def check_hyperparameters(given: Any) -> Mapping[str, Any]:
     return given
 
 
-def suggests(init: Callable[..., None]) -> Callable[..., None]:
-    """Let an estimator's constructor refuse misspelt parameters with a suggestion."""
+def stores_parameters(init: Callable[..., None]) -> Callable[..., None]:
+    """Let a constructor store its parameters unchecked, as scikit-learn asks.
+
+    A misspelt parameter is refused with a suggestion.
+    """
+    defaults = {name: each.default for name, each in signature(init).parameters.items()}
+    del defaults["self"]
 
     @wraps(init)
-    def checked(self: Any, **parameters: Any) -> None:
-        known = type(self)._get_param_names()
+    def store(self: Any, **parameters: Any) -> None:
         for name in parameters:
-            if name not in known:
-                raise TypeError(unknown_parameter(name, known))
-        init(self, **parameters)
+            if name not in defaults:
+                raise TypeError(unknown_parameter(name, defaults))
+        vars(self).update({**defaults, **parameters})
 
-    return checked
+    return store
 
 
 def unknown_parameter(name: str, known: Iterable[str]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import secrets
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -103,7 +102,6 @@ def add(commands: Parsers) -> None:
     """Add the command to the parser."""
     fit = commands.add_parser(
         "fit",
-        help="find a law in a table",
         description=ABOUT,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -252,7 +250,9 @@ def _seeded(config: Config) -> Config:
     """Return the configuration with a seed, so that what it gives can be had again."""
     if config.is_set("run", "seed"):
         return config
-    return config.changed({("run", "seed"): secrets.randbelow(2**31)})
+    from secrets import randbelow
+
+    return config.changed({("run", "seed"): randbelow(2**31)})
 
 
 def _teller(config: Config) -> Callable[[str], None]:
