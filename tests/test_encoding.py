@@ -7,7 +7,8 @@ import sympy
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from gsr import _core, reference
+import reference
+from gsr import _core
 from gsr.encoding import canonical, complexity, decode, encode, encode_target, evaluate, text
 from gsr.encoding.rows import (
     ONE,

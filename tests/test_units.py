@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import reference
 from drawn_laws import ALL, CODE, ROW, drawn_laws
-from gsr import reference
 from gsr.encoding import encode, encode_target
 from gsr.equation import Equation
 from gsr.exceptions import GSRError

@@ -150,7 +150,8 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
     hyperparameters : mapping, optional
         Those of the paper by name; `gsr config` explains each. `n_phi` (15), `n_psi` (1) basis
         functions of an individual; `min_factors`, `max_factors` (1 to 3), `n_target_factors` (1)
-        transformations multiplied in one; `min_multiplicity`, `max_multiplicity` (2 to 5) variables in an argument;
+        transformations multiplied in one; `min_multiplicity`, `max_multiplicity` (2 to 5)
+        variables in an argument;
         `population_size` (30), `n_survivors` (10), `p_crossover`, `p_mutation` (1/4 each),
         `n_mutated` (3); `sublibraries` (True), `cycle_full`, `cycle_polynomial`,
         `cycle_trigonometric` (15, 25, 35), `late_after` (1500), `late_stage` (500),

@@ -15,7 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from gsr import _table_forms
-from gsr._table_forms import COLUMNS, DIGITS, IN_FILES, IN_LATEX, PICK, SHOWN, VERDICTS
+from gsr._table_forms import (
+    COLUMNS,
+    DIGITS,
+    IN_FILES,
+    IN_LATEX,
+    PYTHON,
+    PYTHON_RANKED,
+    RANKED,
+    SHOWN,
+    VERDICTS,
+)
 from gsr.encoding import latex
 from gsr.exceptions import GSRError
 from gsr.selection import FrontEntry, kinds, simplify
@@ -138,7 +148,7 @@ class EquationRow:
         return None if self._entry.data is None else self._entry.data.X
 
     def __str__(self) -> str:
-        return f"{PICK if self.pick else '':3}  {self._entry}"
+        return f"{PYTHON.cell(self, 'pick'):3}  {self._entry}"
 
     def __repr__(self) -> str:
         shown = f"complexity={self.complexity}, rmse={self.rmse:.4g}, pick={self.pick}"
@@ -316,7 +326,9 @@ class EquationTable(Sequence[EquationRow]):
 
     def __str__(self) -> str:
         names = self._known(SHOWN)
-        return _table_forms.as_text(self._with(names), names)
+        room = _table_forms.terminal_width()
+        text = _table_forms.as_text(self._with(names), names, PYTHON, room)
+        return _table_forms.noted(text, self)
 
     __repr__ = __str__
 
@@ -350,7 +362,7 @@ class TopLaws(tuple[EquationRow, ...]):
 
     def __str__(self) -> str:
         with one_thread():
-            return _table_forms.ranked_text(self)
+            return _table_forms.noted(_table_forms.as_text(self, RANKED, PYTHON_RANKED), self)
 
     __repr__ = __str__
 

@@ -55,7 +55,7 @@ class _NoiseTask:
     def run(self) -> Outcome:
         fitted = measured.fit(*self.data(), self.options, seed=self.seed)
         found = not fitted.chosen.uses_features
-        return replace(self.blank(), **measured.noted(fitted), found=found)
+        return replace(self.blank(), **fitted.noted(), found=found)
 
 
 def run(*, options: Mapping[str, Any], runs: int = 1, **how: Any) -> list[Outcome]:

@@ -12,12 +12,9 @@ from typing import Any
 import numpy as np
 
 from gsr.benchmarks import runner
-from gsr.benchmarks.runner import write_json
+from gsr.benchmarks.report import Row
 from gsr.benchmarks.suites import PROBLEMS, Problem
-from gsr.benchmarks.suites.report import Row, list_problems, tables
 from gsr.benchmarks.suites.sampling import Array
-
-__all__ = ["Row", "list_problems", "run", "tables", "write_json"]
 
 #: Test RMSE, relative to the spread of y, below which a law counts as exact, and below which an
 #: unproved law counts as an approximation.

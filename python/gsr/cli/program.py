@@ -62,7 +62,7 @@ COMMANDS = {
     "islands": ("search with many islands, on one machine or many (MPI)", "islands"),
     "status": ("tell how a run is doing, or how it ended", "status"),
     "config": ("print an example of a settings file", "program"),
-    "bench": ("run benchmarks, or measure speed", "bench"),
+    "bench": ("run benchmarks", "bench"),
     "doctor": ("check what works on this machine, and what to do about the rest", "program"),
     "info": ("print which build of the core is in use", "program"),
 }

@@ -207,7 +207,7 @@ def _parts(found: dict[str, Any], now: float) -> Iterator[tuple[str, str]]:
 
 
 def _state(found: dict[str, Any], now: float) -> str:
-    from gsr.cli.shown import ENDINGS
+    from gsr.wording import ending
 
     state = found["state"]
     if state == "silent":
@@ -216,7 +216,7 @@ def _state(found: dict[str, Any], now: float) -> str:
         since = _span(_age(found, now)) if "time" in found else "an unknown time"
         return f"no sign of life for {since}; start it again, and it goes on from its checkpoints"
     reason = found.get("reason")
-    return f"{state}: {ENDINGS.get(reason, reason)}" if reason and state != "running" else state
+    return f"{state}: {ending(reason)}" if reason and state != "running" else state
 
 
 def _span(seconds: float) -> str:
