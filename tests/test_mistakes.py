@@ -82,5 +82,7 @@ def test_gsr_fit_names_key_and_line_too(tmp_path: Path) -> None:
     message = r"c\.toml: a mistake\n  line 2: search\.n_phi: more required terms than n_phi"
     with pytest.raises(GSRError, match=message), read(path).locating():
         raise GSRError("more required terms than n_phi", "n_phi")
+    with pytest.raises(GSRError, match=r"^--set: too many$"), read(path, ["run.seed=4"]).locating():
+        raise GSRError("too many", "random_state")
     with pytest.raises(GSRError, match=r"^no law$"), read(path).locating():
         raise GSRError("no law", "max_terms")

@@ -214,6 +214,7 @@ def _config(arguments: argparse.Namespace) -> Config:
         if wrong := option.type.mismatch(value):
             mistakes.append(f"{_names(option)[-1]} {wrong}")
         changes[option.section, option.name] = value
+        config.places.override(option.section, option.name, _names(option)[-1])
     if mistakes:
         raise GSRError("\n  ".join(mistakes))
     if arguments.data is not None:

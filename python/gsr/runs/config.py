@@ -113,15 +113,20 @@ class Config:
 
     @contextmanager
     def locating(self) -> Iterator[None]:
-        """Let errors raised inside name the key in the file that they are about, and its line."""
+        """Let errors raised inside name where the option is set that they are about.
+
+        That is the key and its line in the file, or the flag.
+        """
         try:
             yield
         except GSRError as error:
             key = self.key_of(error)
-            if self.file is None or key is None or not self.places.is_known(*key):
+            if key is None:
                 raise
-            found = [self.places.located(key, str(error))]
-            raise mistakes.error(str(self.file), found) from error
+            if self.places.is_in_file(*key):
+                found = [self.places.located(key, str(error))]
+                raise mistakes.error(str(self.file), found) from error
+            raise GSRError(f"{self.places.where(*key)}: {error}", *error.options) from error
 
     def estimator_options(self) -> dict[str, Any]:
         """Return what was set of the estimator's parameters, but for those of cluster runs."""

@@ -190,7 +190,7 @@ class Places:
     """Lines of a TOML file in which sections and keys stand."""
 
     def __init__(self, text: str = "") -> None:
-        self._overridden: set[Path] = set()
+        self._overridden: dict[Path, str] = {}
         self._found: dict[Path, int] = {}
         section: Path = ()
         tables: Counter[Path] = Counter()
@@ -208,17 +208,17 @@ class Places:
         for depth in range(1, len(path) + 1):
             self._found.setdefault(path[:depth], number)
 
-    def override(self, section: str, name: str) -> None:
-        """Note that a key is set elsewhere than in the file."""
-        self._overridden.add((section, name))
+    def override(self, section: str, name: str, flag: str = "--set") -> None:
+        """Note that a key is set by a flag instead of the file."""
+        self._overridden[section, name] = flag
 
-    def is_known(self, *path: str) -> bool:
-        """Whether a key is set in the file, or by ``--set``."""
-        return path in self._overridden or path in self._found
+    def is_in_file(self, *path: str) -> bool:
+        """Whether a key is set in the file, and by no flag."""
+        return path in self._found and path not in self._overridden
 
     def where(self, *path: str) -> str:
-        """Return where a key is set: its line, ``--set``, or its name if that is not known."""
-        return "--set" if path[:2] in self._overridden else self.line(*path)
+        """Return where a key is set: its line, its flag, or its name if that is not known."""
+        return self._overridden.get(path[:2]) or self.line(*path)
 
     def located(self, path: Path, message: str) -> str:
         """Return a message about a key, with the key and where it is set."""
