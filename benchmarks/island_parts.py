@@ -29,7 +29,7 @@ from gsr.options import schema
 from gsr.tables import read
 
 #: What a rank that is not the first imports.
-WORKER = "import gsr.cli.islands, gsr.islands.voyage, gsr.islands.mpi"
+WORKER = "import gsr.cli.islands, gsr.islands.rank_run, gsr.islands.mpi"
 #: Epochs that the island has behind it.
 EPOCHS = 20
 REPEATS = 20

@@ -23,8 +23,8 @@ from benchmarks.command import parse_arguments, parser_of
 from benchmarks.searches import DEEP, PRODUCT, SUM, blueprint
 from gsr.benchmarks import runner
 from gsr.blueprint import Blueprint
+from gsr.islands.local_island import LocalIsland
 from gsr.islands.migration import DEFAULTS, Message, Migration, make_migration
-from gsr.islands.resident import Resident
 
 PROBLEMS = (PRODUCT, SUM, DEEP)
 
@@ -91,7 +91,7 @@ class Run:
 class Timed:
     """An island with a clock, and the messages that are on their way to it."""
 
-    resident: Resident
+    resident: LocalIsland
     seconds: float = 0.0
     post: list[tuple[float, Message]] = field(default_factory=list)
 
@@ -110,10 +110,10 @@ class Timed:
 def make_islands(plan: Blueprint, n_islands: int, way: str) -> list[Timed]:
     """Make the islands; independent ones share nothing, not even the guide's work."""
     if way != "independent":
-        return [Timed(Resident(k, plan.island(k, n_islands))) for k in range(n_islands)]
+        return [Timed(LocalIsland(k, plan.island(k, n_islands))) for k in range(n_islands)]
     seed = int(plan.settings["seed"])
     alone = [replace(plan, settings={**plan.settings, "seed": seed + k}) for k in range(n_islands)]
-    return [Timed(Resident(k, each.island())) for k, each in enumerate(alone)]
+    return [Timed(LocalIsland(k, each.island())) for k, each in enumerate(alone)]
 
 
 def sail(islands: Sequence[Timed], migration: Migration, max_seconds: float) -> float:

@@ -149,7 +149,7 @@ def test_limits_are_called_limits(fit: Any, data: Path) -> None:
     noisy = Y + np.random.default_rng(1).normal(0, 0.1, len(Y))
     rows = ["name,a,b,y", *(f"r,{a},{b},{y}" for a, b, y in np.c_[X, noisy].tolist())]
     data.write_text("\n".join(rows))
-    assert "until the limit of candidates was reached" in fit("--max-evals", "50").out
+    assert "until the limit of evaluations was reached" in fit("--max-evals", "50").out
 
 
 def test_a_run_can_be_repeated_from_its_folder(fit: Any, data: Path) -> None:

@@ -23,6 +23,7 @@ from gsr.presentation import Presentation
 from gsr.problem import Problem, core_settings, extend, make_evolution, make_problem
 from gsr.progress import reporter, say
 from gsr.rows import Missing, Rows
+from gsr.search import SearchResult
 from gsr.selection.criteria import Criterion
 from gsr.session import Session
 
@@ -327,10 +328,11 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
             status = session.run()
         seconds = time.perf_counter() - session.started
         with search.uninterrupted(_warn_interrupted), np.errstate(all="ignore"):
-            self._take(
-                session.evolution, status, seconds, history, session.problem, held,
-                laws=session.laws(), until=session.deadline, work_before=session.work_before,
-            )  # fmt: skip
+            laws = session.laws()
+            found = SearchResult.of(
+                session.evolution, status, seconds, history, laws, session.work_before
+            )
+            self._take(found, session.problem, held, session.deadline)
         self.fit_time_ = time.perf_counter() - session.started
         if self.verbose:
             say(self._left_out_line())
@@ -363,27 +365,20 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
 
     def _take(
         self,
-        evolution: Any,
-        status: str,
-        seconds: float,
-        history: list[search.Progress],
+        found: SearchResult,
         problem: Problem,
         held: Rows | None,
-        *,
-        laws: Sequence[Any] | None = None,
         until: float | None = None,
-        work_before: tuple[int, int] = (0, 0),
     ) -> None:
-        """Take over what a search has found; `laws` are all that are worth comparing."""
-        self.status_ = status
-        self.fit_time_ = seconds
-        self.history_ = history
-        self.n_generations_ = evolution.generation + 1 + work_before[0]
-        self.n_evaluations_ = evolution.evaluations + work_before[1]
-        self.n_unconverged_ = evolution.n_unconverged
-        self.left_out_ = problem.left_out(evolution.scanned_features)
-        found = [*evolution.front(), *evolution.runners_up()] if laws is None else laws
-        self._conclude(found, problem, held, until)
+        """Take over what a search has found, and choose among its laws."""
+        self.status_ = found.status
+        self.fit_time_ = found.seconds
+        self.history_ = found.history
+        self.n_generations_ = found.generations
+        self.n_evaluations_ = found.evaluations
+        self.n_unconverged_ = found.n_unconverged
+        self.left_out_ = problem.left_out(found.scanned_features)
+        self._conclude(found.laws, problem, held, until)
 
     def _fit_each(
         self, X: Any, y: Any, sample_weight: Any, sigma: Any, x_sigma: Any

@@ -13,8 +13,8 @@ import pytest
 from gsr.blueprint import Blueprint, Variant, columns_of, padded_block
 from gsr.core_settings import to_core
 from gsr.exceptions import GSRError
+from gsr.islands.rank_run import share_blueprint
 from gsr.islands.transport import Alone
-from gsr.islands.voyage import share_blueprint
 
 X, Y = island_problems.noisy()
 WEIGHTS = np.linspace(0.5, 2, len(Y))

@@ -1,9 +1,10 @@
-"""An island of this process, with its post."""
+"""An island of this process, with its inbox."""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,54 +25,37 @@ class Counts:
 
 
 @dataclass(eq=False)
-class Resident:
+class LocalIsland:
     """An island of this process.
 
-    The core is used by one thread at a time: what others may want to know is noted after each turn.
-
-    Parameters
-    ----------
-    number : int
-        Of the whole run.
-    island : _core.Island
-        The search itself.
-    epoch : int
-        Migrations so far.
-
-    Attributes
-    ----------
-    snapshot : bytes
-        The island after its last turn, of the epoch `snapshot_epoch`.
-    earlier : tuple
-        Epoch, snapshot and facts of the turn before.
-    about : dict
-        Epoch, evaluations, generation and best error of the snapshot, and what was absorbed.
-    absorbed : int
-        Evaluations of islands that this one has absorbed and that are gone.
-    surplus : dict
-        Those that it has absorbed and whose checkpoints are still there: the number of the
-        checkpoint, and evaluations.
-    status, generation, evaluations, rmse, front
-        Of the island; newer than the snapshot for a moment.
+    Only one thread at a time uses the core: what others may ask for is copied after each turn.
     """
 
+    #: Its number in the whole run, and the search itself (`_core.Island`).
     number: int
     island: Any
+    #: The number of migrations so far.
     epoch: int = 0
+    #: The island after its last turn, and the epoch of that.
     snapshot: bytes = field(default=b"", repr=False)
     snapshot_epoch: int = 0
+    #: Epoch, snapshot and facts of the turn before.
     earlier: tuple[int, bytes, dict[str, Any]] = field(default=(0, b"", {}), repr=False)
+    #: Facts about the snapshot: epoch, evaluations, generation, best error, what was absorbed.
     about: dict[str, Any] = field(default_factory=dict, repr=False)
+    #: The state of the island; may be newer than the snapshot.
     status: str = "running"
     generation: int = -1
     evaluations: int = 0
     rmse: float = float("inf")
     front: list[Any] = field(default_factory=list, repr=False)
+    #: Evaluations of absorbed islands that have no checkpoints any more.
     absorbed: int = 0
+    #: Absorbed islands that still have checkpoints: number of the checkpoint, and evaluations.
     surplus: dict[int, tuple[int, int]] = field(default_factory=dict)
     emigrants: bytes = field(default=b"", repr=False)
     counts: Counts = field(default_factory=Counts)
-    _post: list[Message] = field(default_factory=list)
+    _inbox: list[Message] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -79,29 +63,29 @@ class Resident:
 
     @property
     def absorbed_evaluations(self) -> int:
-        """Of all islands that this one has absorbed."""
+        """Evaluations of all islands that this one has absorbed."""
         return self.absorbed + sum(evaluations for _, evaluations in self.surplus.values())
 
     def put(self, message: Message) -> None:
-        """Leave a message for the island; its own thread reads it."""
+        """Put a message into the inbox; the island's own thread reads it."""
         with self._lock:
-            if self.status == "running":  # else nobody will read it
-                self._post.append(message)
+            if self.status == "running":  # otherwise nobody will read it
+                self._inbox.append(message)
 
     def let_in(self, migration: Migration) -> None:
         """Accept the migrants that have arrived, in a fixed order."""
         with self._lock:
-            post, self._post = sorted(self._post), []
-        for message in post:
+            messages, self._inbox = sorted(self._inbox), []
+        for message in messages:
             self.counts.received += 1
             self.counts.accepted += migration.accept(self.island, message)
 
     def keep(self) -> None:
-        """Remember the island as it is now: what a checkpoint is made of."""
+        """Take a snapshot of the island, for checkpoints."""
         self.earlier = (self.snapshot_epoch, self.snapshot, self.about)
         self.snapshot = self.island.save()
         self.snapshot_epoch = self.epoch
-        self._note()
+        self._copy_state()
         self.about = {
             "epoch": self.epoch,
             "evaluations": self.evaluations,
@@ -111,7 +95,7 @@ class Resident:
         if self.absorbed or self.surplus:
             self.about |= {"absorbed": self.absorbed, "surplus": dict(self.surplus)}
 
-    def _note(self) -> None:
+    def _copy_state(self) -> None:
         self.status = self.island.status
         self.generation = self.island.generation
         self.evaluations = self.island.evaluations
@@ -131,8 +115,16 @@ class Resident:
         busy = time.perf_counter() - start
         status = str(self.island.run(seconds, goal))
         start = time.perf_counter()
-        self._note()
+        self._copy_state()
         self.epoch += 1
         self.emigrants = migration.emigrants(self.island, self.epoch)
         self.counts.migration_seconds += busy + time.perf_counter() - start
         return status
+
+
+def make_local_islands(
+    make_island: Callable[[int], Any], rank: int, per_rank: int
+) -> list[LocalIsland]:
+    """Make the islands of a rank, given how to make an island of a number."""
+    numbers = range(rank * per_rank, (rank + 1) * per_rank)
+    return [LocalIsland(number, make_island(number)) for number in numbers]
