@@ -6,6 +6,7 @@ Nothing here needs scikit-learn: the ranks of a cluster run load little more tha
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,21 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from gsr import _core, options, prior
+from gsr import _core, core_settings, prior
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.transformation import Array
 
-#: Settings of the core that are no options of the search.
-OF_THE_CORE = (
-    "max_generations",
-    "max_evaluations",
-    "seed",
-    "scan_factor",
-    "n_threads",
-    "max_bytes",
-)
 #: A cache line: columns are padded to so many numbers, and aligned to so many bytes.
 PAD, LINE = 8, 64
 
@@ -50,7 +42,7 @@ class Blueprint:
     target_library: Library
     names: Sequence[str]
     target_name: str
-    #: Settings of the core by name.
+    #: Settings of the core by name; see `gsr.core_settings`.
     settings: Mapping[str, Any]
     #: The rows of the search.
     X: Array
@@ -61,10 +53,8 @@ class Blueprint:
     #: Exponents of the base units of features and target, and whether constants may have units.
     units: tuple[Any, Any] | None = None
     constants_with_units: bool = True
-    #: Terms that every law has, as matrices, and limits on laws.
+    #: Terms that every law has, as matrices.
     required: Sequence[Any] = ()
-    max_terms: int | None = None
-    max_complexity: int | None = None
     #: Constraints on the shape of laws; see the parameter `constraints` of `GSRRegressor`.
     shapes: Any = None
     #: Matrices psi and phi of formulas that the first island starts from.
@@ -89,7 +79,7 @@ class Blueprint:
         """
         n_variants = len(self.variants)
         variant = self.variants[number % n_variants]
-        settings = make_settings(
+        settings = core_settings.to_core(
             {**self.settings, **variant.settings, "seed": self.seed_of(number)},
             scan_seed=self.seed_of(0),
             share=number // n_variants,
@@ -103,8 +93,8 @@ class Blueprint:
                 self.X, self.y, self.library.table, self.target_library.table, settings,
                 constraints, self.weights,
             )  # fmt: skip
-        except ValueError as error:
-            raise GSRError(str(error)) from error
+        except ValueError as error:  # whose words are names of options, if it is about some
+            raise GSRError(str(error), *re.findall(r"\w+", str(error))) from error
         if number == 0:
             self._start(island)
         return island
@@ -117,7 +107,8 @@ class Blueprint:
         for psi, phi in self.starts:
             if not start_from(island, psi, phi):
                 raise GSRError(
-                    "a formula to start from is undefined on the data, or breaks a constraint"
+                    "a formula to start from is undefined on the data, or breaks a constraint",
+                    "start",
                 )
 
     @cached_property
@@ -135,8 +126,7 @@ class Blueprint:
             units=self.units,
             constants_with_units=self.constants_with_units,
             required=self.required,
-            max_terms=self.max_terms,
-            max_complexity=self.max_complexity,
+            limits=core_settings.limits(self.settings),
             accept=None,
         )
 
@@ -185,8 +175,6 @@ class Blueprint:
             "units": self.units and [np.asarray(each).tolist() for each in self.units],
             "constants_with_units": self.constants_with_units,
             "required": list(self.required),
-            "max_terms": self.max_terms,
-            "max_complexity": self.max_complexity,
             "shapes": self.shapes,
             "starts": list(self.starts),
             "variants": [
@@ -222,28 +210,6 @@ def start_from(island: Any, psi: Sequence[Any], phi: Sequence[Any]) -> bool:
         return bool(island.start_from(list(psi), list(phi)))
     except ValueError as error:
         raise GSRError(str(error)) from error
-
-
-# ---- settings of the core ------------------------------------------------------------------------
-
-
-def settings_values(settings: Any) -> dict[str, Any]:
-    """Return the core's settings by name."""
-    values = {name: getattr(settings, name) for name in (*options.SEARCH_OPTIONS, *OF_THE_CORE)}
-    values |= {name: getattr(settings.admm, name) for name in options.ADMM_OPTIONS}
-    return {**values, "solver": settings.solver.name}
-
-
-def make_settings(values: Mapping[str, Any], **more: Any) -> Any:
-    """Return the core's settings of their values by name."""
-    settings = _core.Settings()
-    settings.solver = getattr(_core.SolverKind, values["solver"])
-    admm = getattr(_core.AdmmSettings, values["solver"])()
-    for name, value in {**values, **more}.items():
-        if name != "solver":
-            setattr(admm if name in options.ADMM_OPTIONS else settings, name, value)
-    settings.admm = admm
-    return settings
 
 
 # ---- rows ----------------------------------------------------------------------------------------

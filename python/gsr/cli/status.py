@@ -29,7 +29,6 @@ def add(commands: Parsers) -> None:
     about = "tell how a run is doing, or how it ended"
     parser = commands.add_parser(
         "status",
-        help=about,
         description=f"{about.capitalize()}.",
         epilog="examples:\n  gsr status run\n  gsr status run --json",
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gsr import _core
+from gsr import _core, options
 from gsr.exceptions import GSRError
 from gsr.islands.topology import Topology, make_topology
 
@@ -44,15 +44,7 @@ class Migration:
 
 
 #: What islands do unless they are told otherwise; see docs/scale.md.
-DEFAULTS = {
-    "topology": "hypercube",
-    "migration": "p2p",
-    "interval": 10000,
-    "migrants": 3,
-    "selection": "best",
-    "replacement": "fair",
-    "knowledge": True,
-}
+DEFAULTS = {each.name: each.default for each in options.ISLANDS}
 
 
 def default_migration(n_islands: int, seed: int) -> Migration:
@@ -60,9 +52,9 @@ def default_migration(n_islands: int, seed: int) -> Migration:
     return make_migration(n_islands, seed, DEFAULTS)
 
 
-def make_migration(n_islands: int, seed: int, options: Mapping[str, Any]) -> Migration:
+def make_migration(n_islands: int, seed: int, changes: Mapping[str, Any]) -> Migration:
     """Return what islands exchange, by the keys of the section ``[islands]``."""
-    asked = {**DEFAULTS, **{key: value for key, value in options.items() if value is not None}}
+    asked = {**DEFAULTS, **{key: value for key, value in changes.items() if value is not None}}
     topology = make_topology(
         asked["topology"],
         n_islands,
