@@ -25,7 +25,7 @@ from gsr.blueprint import Blueprint, padded_block
 from gsr.islands import archipelago
 from gsr.islands.checkpoints import Checkpoints
 from gsr.islands.migration import Message, default_migration
-from gsr.runs.settings import CHECKPOINT
+from gsr.options import schema
 from gsr.tables import read
 
 #: What a rank that is not the first imports.
@@ -58,8 +58,8 @@ def measure(latency: float, bandwidth: float) -> dict[str, float]:
             "interval_seconds": interval,
             "checkpoint_bytes": len(saved),
             "checkpoint_seconds": _seconds(lambda: checkpoints.write(0, next(numbers), saved)),
-            "checkpoint_interval_seconds": float(CHECKPOINT["interval"].default),
-            "checkpoints_kept": int(CHECKPOINT["keep"].default),
+            "checkpoint_interval_seconds": float(schema()["checkpoint"]["interval"].default),
+            "checkpoints_kept": int(schema()["checkpoint"]["keep"].default),
             "start_seconds": _seconds(_start, 3),
             "data_bytes": padded_block(plan.X).nbytes + len(plan.to_json()),
             "front_bytes": len(laws),

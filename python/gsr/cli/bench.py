@@ -66,7 +66,6 @@ def add(commands: Parsers) -> None:
     """Add the command to the parser."""
     bench = commands.add_parser(
         "bench",
-        help="run benchmarks",
         description=ABOUT,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

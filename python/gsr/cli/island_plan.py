@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gsr import files
+from gsr import files, options
 from gsr.blueprint import Blueprint
 from gsr.cli.island_problem import ClusterProblem, n_threads, pose
 from gsr.cli.terminal import counted
@@ -24,10 +24,10 @@ from gsr.islands.checkpoints import Checkpoints, Manifest
 from gsr.islands.migration import make_migration
 from gsr.islands.rank_run import RunSpec
 from gsr.runs import config as configs
-from gsr.runs import folder_files, run_folder, settings
+from gsr.runs import folder_files, run_folder
 from gsr.runs.config import Config
-from gsr.runs.culprits import Culprits
 from gsr.runs.folder_lock import FolderLock
+from gsr.runs.mistakes import Mistakes
 from gsr.tables import path_of
 from gsr.whole_files import remove_leftovers
 
@@ -60,7 +60,7 @@ class PlannedRun(ClusterProblem):
 
 def read_config(path: str, overrides: Sequence[str] = ()) -> Config:
     """Read a configuration, with settings such as ``"run.max_time=60"`` on top."""
-    return configs.read(path, overrides, required=settings.OF_ISLANDS)
+    return configs.read(path, overrides, required=options.OF_ISLANDS)
 
 
 def plan_run(config: Config, ranks: int, *, read_only: bool = False) -> PlannedRun:
@@ -86,7 +86,7 @@ def plan_run(config: Config, ranks: int, *, read_only: bool = False) -> PlannedR
     WritingError
         If the run folder cannot be written to.
     """
-    folder = Path(config.get("run", "output") or settings.ISLANDS_OUTPUT)
+    folder = Path(config.get("run", "output") or options.ISLANDS_OUTPUT)
     saved = _manifest(folder) if config.get("checkpoint", "resume") else None
     posed = pose(_seeded(config, saved), str(config.file), ranks)
     config = posed.config
@@ -156,9 +156,9 @@ def _check_edges(config: Config, spec: RunSpec, ranks: int) -> None:
     try:
         make_migration(spec.per_rank * ranks, spec.seed, spec.islands)
     except GSRError as error:
-        culprits = Culprits(config)
-        culprits.tell(("islands", "edges"), str(error))
-        culprits.raise_told(str(config.file))
+        mistakes = Mistakes(config)
+        mistakes.note(("islands", "edges"), str(error))
+        mistakes.raise_found(str(config.file))
 
 
 def _warn_of_time_limit(config: Config) -> None:

@@ -6,23 +6,21 @@ All mistakes are reported at once, with keys and lines, before anything starts.
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gsr import files, library, options, prior, search
-from gsr.blueprint import Blueprint, Variant, settings_values
+from gsr import files, library, prior, search
+from gsr.blueprint import Blueprint, Variant
 from gsr.cli.fit_data import FitData, load
 from gsr.cli.named_estimator import NamedRegressor
-from gsr.exceptions import GSRError
+from gsr.core_settings import settings_of
+from gsr.exceptions import GSRError, about
 from gsr.problem import Problem, core_settings
 from gsr.rows import Rows
 from gsr.runs.config import Config
-from gsr.runs.culprits import Culprits
+from gsr.runs.mistakes import Mistakes
 
 log = logging.getLogger(__name__)
-#: Sections that say what is searched for.
-OF_THE_PROBLEM = ("data", "library", "search", "run", "log")
 PATH, TARGET = ("data", "path"), ("data", "target")
 
 
@@ -47,22 +45,22 @@ def pose(config: Config, origin: str, ranks: int) -> ClusterProblem:
     GSRError
         Lists all mistakes in the configuration, whose file is `origin`.
     """
-    culprits = Culprits(config)
-    culprits.attempt(_check_parameters, OF_THE_PROBLEM)
-    data = _loaded(culprits)
-    posed = None if data is None else _posed(culprits, data, ranks)
-    culprits.raise_told(origin)
+    mistakes = Mistakes(config)
+    mistakes.attempt(_check_parameters)
+    data = _loaded(mistakes)
+    posed = None if data is None else _posed(mistakes, data, ranks)
+    mistakes.raise_found(origin)
     assert data is not None
     assert posed is not None
     return ClusterProblem(config.changed({TARGET: data.columns[0]}), data, *posed)
 
 
-def _loaded(culprits: Culprits) -> FitData | None:
-    source = culprits.attempt(lambda config: files.Source(config.data_path()), (), PATH)
+def _loaded(mistakes: Mistakes) -> FitData | None:
+    source = mistakes.attempt(lambda config: files.Source(config.data_path()), PATH)
     if source is None:
         return None
     remarks: list[str] = []
-    data = culprits.attempt(lambda config: _load(source, config, remarks), ("data",), PATH)
+    data = mistakes.attempt(lambda config: _load(source, config, remarks), PATH)
     for each in remarks if data is not None else ():
         level = logging.WARNING if each.startswith("WARNING: ") else logging.INFO
         log.log(level, "%s", each.removeprefix("WARNING: "))
@@ -70,14 +68,14 @@ def _loaded(culprits: Culprits) -> FitData | None:
 
 
 def _posed(
-    culprits: Culprits, data: FitData, ranks: int
+    mistakes: Mistakes, data: FitData, ranks: int
 ) -> tuple[NamedRegressor, Problem, Rows | None] | None:
-    if not culprits.config.is_set(*TARGET):
+    if not mistakes.config.is_set(*TARGET):
         return None  # without a target, whatever else is found would be misleading
-    posed = culprits.attempt(lambda config: _pose(config, data, ranks), OF_THE_PROBLEM)
+    posed = mistakes.attempt(lambda config: _pose(config, data, ranks))
     if posed is not None:
         _, problem, _ = posed
-        variants = _variants(culprits, problem.blueprint)
+        variants = _variants(mistakes, problem.blueprint)
         problem.blueprint = replace(problem.blueprint, variants=variants)
     return posed
 
@@ -88,14 +86,16 @@ def _check_parameters(config: Config) -> None:
     core_settings(NamedRegressor(**asked).get_params(deep=False))
     for name in ("library", "target_library"):
         if name in asked:
-            library.resolve(asked[name])
+            with about(name):
+                library.resolve(asked[name])
 
 
 def _load(source: files.Source, config: Config, remarks: list[str]) -> FitData:
     if isinstance(config.get("data", "target"), list):
         raise GSRError(
             "it must be one column here; start a run for each target, for instance with an array "
-            "of jobs"
+            "of jobs",
+            "data.target",
         )
     remarks.clear()
     return load(source, config, remarks.append)
@@ -123,27 +123,17 @@ def n_threads(config: Config, ranks: int) -> int:
     return search.n_threads(config.get("run", "n_jobs"))
 
 
-def _variants(culprits: Culprits, blueprint: Blueprint) -> list[Variant]:
+def _variants(mistakes: Mistakes, blueprint: Blueprint) -> list[Variant]:
     """Return how islands differ, and note the mistakes."""
-    asked = culprits.config.estimator_options()
+    asked = mistakes.config.estimator_options()
     found = []
-    for number, table in enumerate(culprits.config.get("islands", "variants") or [{}], start=1):
+    for number, table in enumerate(mistakes.config.get("islands", "variants") or [{}], start=1):
         try:
             found.append(_variant(table, asked, blueprint))
         except GSRError as error:
-            name = _culprit(table, asked, blueprint)
-            path = ("islands", "variants", str(number), *([] if name is None else [name]))
-            culprits.tell(path, f"table {number}: {error}")
+            name = [each for each in error.options if each in table][:1]
+            mistakes.note(("islands", "variants", str(number), *name), f"table {number}: {error}")
     return found
-
-
-def _culprit(table: dict[str, Any], asked: dict[str, Any], blueprint: Blueprint) -> str | None:
-    """Return the key without which a variant is valid."""
-    for name in table:
-        with suppress(GSRError):
-            _variant({key: value for key, value in table.items() if key != name}, asked, blueprint)
-            return name
-    return None
 
 
 def _variant(changes: dict[str, Any], asked: dict[str, Any], blueprint: Blueprint) -> Variant:
@@ -156,14 +146,8 @@ def _variant(changes: dict[str, Any], asked: dict[str, Any], blueprint: Blueprin
             allow, forbid, blueprint.library, blueprint.names, blueprint.target_name
         )
         rules = {name: sorted(codes) for name, codes in found.items()}
-    values = {**blueprint.settings, **changes}
-    known = {
-        name: values[name] for name in (*options.SEARCH_OPTIONS, *options.ADMM_OPTIONS, "solver")
-    }
-    encoding = {name: known.pop(name) for name in options.ENCODING_OPTIONS}
-    checked = settings_values(
-        options.make_settings(asked.get("preset", "default"), encoding, known)
-    )
+    preset = asked.get("preset", "default")
+    checked = settings_of({**blueprint.settings, **changes, "preset": preset})
     variant = Variant({name: checked[name] for name in changes}, rules)
     if variant != Variant():
         replace(blueprint, variants=[variant]).island()  # raises if the core refuses the settings

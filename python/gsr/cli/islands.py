@@ -69,7 +69,6 @@ def add(commands: Parsers) -> None:
     _fill(
         commands.add_parser(
             "islands",
-            help="search with many islands, on one machine or many (MPI)",
             description=ABOUT,
             epilog=EPILOG,
             formatter_class=argparse.RawDescriptionHelpFormatter,

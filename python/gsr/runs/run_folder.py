@@ -102,7 +102,7 @@ class Outcome:
         parameters = self.model.get_params(deep=False)
         fraction = parameters["validation_fraction"]
         if fraction is not None:
-            known, _ = split(known, fraction, core_settings(parameters).seed)
+            known, _ = split(known, fraction, core_settings(parameters)["seed"])
         return len(known) if known.weights is None else int(np.sum(known.weights > 0.0))
 
     def result(self) -> dict[str, Any]:

@@ -53,7 +53,9 @@ def check(criterion: Criterion) -> None:
     if callable(criterion) or is_known(criterion):
         return
     hint = suggestion(criterion, CRITERIA)
-    raise GSRError(f"criterion must be one of {CRITERIA} or a callable, got {criterion!r}{hint}")
+    raise GSRError(
+        f"criterion must be one of {CRITERIA} or a callable, got {criterion!r}{hint}", "criterion"
+    )
 
 
 def is_known(name: str) -> bool:

@@ -16,7 +16,6 @@ import numpy as np
 from gsr.transformation import Array
 
 LossKind = Literal["squared", "absolute", "huber", "quantile"]
-LOSSES = ("squared", "absolute", "huber", "quantile")
 #: Standard deviations beyond which Huber's loss is linear; 95 % efficient for normal noise.
 BEND = 1.345
 #: A normal distribution's standard deviation over its median absolute and mean absolute deviation.
