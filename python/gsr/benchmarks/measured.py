@@ -171,8 +171,13 @@ def _failed(task: Task, error: str) -> Outcome:
 
 
 def _warm_up(task: Task) -> None:
+    warm_up(task.options)
+
+
+def warm_up(options: Mapping[str, Any]) -> None:
+    """Fit once for a moment, so that code and caches are loaded."""
     x = np.linspace(1.0, 2.0, 20)
-    fit(x[:, None], x**2, {**task.options, "max_time": WARM_UP_SECONDS})
+    fit(x[:, None], x**2, {**options, "max_time": WARM_UP_SECONDS})
 
 
 def judged(blank: AnyOutcome, fitted: Fit, curve: Curve, X: Array, y: Array) -> AnyOutcome:
