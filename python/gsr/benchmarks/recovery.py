@@ -80,18 +80,13 @@ def check(
     Parameters
     ----------
     equation : Equation
-        Has ``terms()``; its symbols are called y and x1..xd.
+        Its symbols are called y and x1..xd.
     problem : Problem
         Gives the truth and the domain in which points are drawn.
     seed : int
         Seed of those points.
     time_limit : float
-        Seconds after which the check gives up.
-
-    Returns
-    -------
-    Recovery
-        Never raises: a failure of the check counts as not recovered.
+        Seconds after which the check gives up; like any failure it counts as not recovered.
     """
     try:
         with _PRECISION, mpmath.workdps(DIGITS), deadline(time_limit):
