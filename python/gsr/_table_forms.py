@@ -54,6 +54,7 @@ PLAIN_HEADINGS = {"pick": "", "index": "#"}
 VERDICTS = {
     "rounding": "exact",
     "noise": "within noise",
+    "ambiguous": "one of several",
     "above": "structure left",
     "unknown": "too few rows",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 import warnings
@@ -118,7 +119,8 @@ class Session:
     def _checkpoints_are_slow(self) -> bool:
         """Whether comparing laws takes time that the search needs."""
         elapsed = time.perf_counter() - self.started
-        return self.max_time is not None and self.seconds_compared > MOST_COMPARING * elapsed
+        is_timed = self.max_time is not None and not self.problem.is_counted
+        return is_timed and self.seconds_compared > MOST_COMPARING * elapsed
 
     @property
     def _first(self) -> Any:
@@ -186,7 +188,8 @@ class Session:
         start = time.perf_counter()
         until = None
         if self.max_time is not None:
-            until = start + min(LONGEST_CHECKPOINT * self.max_time, self._time_left() or 0.0)
+            longest = math.inf if self.problem.is_counted else LONGEST_CHECKPOINT * self.max_time
+            until = start + min(longest, self._time_left() or 0.0)
         laws = self.evolution.front()
         if any(law.exact for law in laws):
             return False
