@@ -1,7 +1,7 @@
 """Terms in plainer words.
 
-Parts that are nothing are dropped, sqrt(exp(u)) is exp(u/2), sin(u)/tan(u) is cos(u), sin(u) of small
-u is u, and so is |u| of positive u.
+Parts that are nothing are dropped, sqrt(exp(u)) is exp(u/2), sin(u)/tan(u) is cos(u), sin(u) is u for
+small u, and so is |u| for positive u.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def with_a_part_less(law: LawLike, data: Training) -> Iterator[FittedLaw]:
 def without_slight_parts(law: LawLike, data: Training, until: float | None = None) -> LawLike:
     """Return an inexact law without the parts that the data do not call for.
 
-    These are terms, factors and parts of sums whose constant is nearer to 0 than its standard error,
+    These are terms, factors and parts of sums whose constant is less than its standard error,
     one at a time.
     """
     freedom = len(data.y) - len(constants(law))
