@@ -67,9 +67,9 @@ def note(chosen: FrontEntry, entries: Sequence[FrontEntry]) -> str:
 def outlying_rows(X: Array, y: Array) -> Array:
     """Return the numbers of the rows that are far from their neighbours.
 
-    The scale is that of rows of similar y, as noise may grow with it. Where y is steep, a row is not
-    far that differs from its neighbours little more than they do from each other, one on either side
-    apart.
+    The scale is that of rows of similar y, as noise may grow with it. Where y is steep, no row is
+    far that differs from its neighbours little more than they do from each other, but for one on
+    either side.
     """
     near = neighbour_values(X, y)
     left = y - np.median(near, axis=1)

@@ -1,7 +1,7 @@
 """Terms in plainer words.
 
-Parts that are nothing are dropped, sqrt(exp(u)) is exp(u/2), sin(u)/tan(u) is cos(u), sin(u) is u for
-small u, and so is |u| for positive u.
+Parts that are nothing are dropped, sqrt(exp(u)) is exp(u/2), sin(u)/tan(u) is cos(u), sin(u) is u
+for small u, and so is |u| for positive u.
 """
 
 from __future__ import annotations
