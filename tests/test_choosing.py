@@ -237,16 +237,22 @@ def test_the_constant_does_not_stand_for_all_sums():
 
 def test_a_law_multiplied_out_is_no_other_kind():
     """1/y = a/x1^2 + b (x2 - 1)/x1^2 is 1/y = c/x1^2 + b x2/x1^2."""
-    names = [["1/x1**2", "(x2 - 1)/x1**2"], ["1/x1**2", "x2/x1**2"], ["1/x1**2", "x2/x1"]]
+    laws = {
+        "bracket": ("1/y", ["1/x1**2", "(x2 - 1)/x1**2"]),
+        "plain": ("1/y", ["1/x1**2", "x2/x1**2"]),
+        "solved": ("y", ["x1**2/(1 + x2)"]),
+        "other": ("1/y", ["1/x1**2", "x2/x1"]),
+    }
     X = np.random.default_rng(0).uniform(1, 3, (20, 2))
-    bracket, plain, other = (
+    bracket, plain, solved, other = (
         kinds.spellings(Equation.from_data(
-            ALL, ALL, [encode_target("1/y", ALL)], [1.0], [encode(t, ALL, 2) for t in terms],
-            [2.0, 0.5], X, X[:, 0],
+            ALL, ALL, [encode_target(left, ALL)], [1.0], [encode(t, ALL, 2) for t in terms],
+            [2.0] * len(terms), X, X[:, 0],
         ))
-        for terms in names
+        for left, terms in laws.values()
     )  # fmt: skip
     assert bracket & plain
+    assert any(a.covers(b) for a in solved for b in bracket)
     assert not any(a.covers(b) for a in bracket for b in other)
 
 

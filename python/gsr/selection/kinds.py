@@ -97,19 +97,23 @@ def spellings(law: Equation) -> frozenset[Kind]:
     ln y = c + ln f1 + ln f2 + ..., and can be solved for any power of y.
     """
     left, right = _side(law.psi, law.target_library), _side(law.phi, law.library)
-    own = {
-        Kind(_written(left), frozenset(map(_shape, side.terms)))
-        for side in (right, expressions.expanded(right))
-    }
+    own = _kinds(_written(left), right)
     term = _solved(left, right)
     if term is None:
         return frozenset(own)
     logarithm = Kind(LN_TARGET, frozenset({CONSTANT, *_logarithms(term)}))
     powers = (
-        Kind(f"x1^{power.number}", frozenset(map(_shape, expressions.power(term, power).terms)))
+        kind
         for power in TARGET_POWERS
+        for kind in _kinds(f"x1^{power.number}", expressions.power(term, power))
     )
     return frozenset({*own, logarithm, *powers})
+
+
+def _kinds(left: str, right: Sum) -> set[Kind]:
+    """Return the kind of a right side as it is, and multiplied out."""
+    sides = (right, expressions.expanded(right))
+    return {Kind(left, frozenset(map(_shape, side.terms))) for side in sides}
 
 
 def _side(matrices: Sequence[Any], library: Library) -> Sum:
