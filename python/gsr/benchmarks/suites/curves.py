@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gsr.benchmarks.suites.sampling import Array
+from gsr.formula import expression
 
 #: Kinds of measurement error, as `Curve.train` explains them.
 ERRORS = ("none", "constant", "relative", "sigma")
@@ -192,9 +193,7 @@ def _numeric(
 
     symbols = sympy.symbols([*variables, *constants], real=True)
     names = {str(symbol): symbol for symbol in symbols}
-    function: Callable[..., Any] = sympy.lambdify(
-        symbols, sympy.sympify(formula, locals=names), "numpy"
-    )
+    function: Callable[..., Any] = sympy.lambdify(symbols, expression(formula, names), "numpy")
     return function
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gsr.benchmarks.suites.sampling import Array, Sampling
+from gsr.formula import expression
 
 REDRAWS = 1000
 
@@ -85,7 +86,7 @@ class Problem:
         import sympy
 
         symbols = {name: sympy.Symbol(name, **assumptions) for name in self.variables}
-        return sympy.sympify(self.expression, locals=symbols)
+        return expression(self.expression, symbols)
 
     def generator(self, seed: int, purpose: str) -> np.random.Generator:
         """Return a random stream of its own for every problem, seed and purpose."""
@@ -106,11 +107,11 @@ class Problem:
 
 
 @cache
-def _numeric(expression: str, variables: tuple[str, ...]) -> Callable[..., Any]:
+def _numeric(text: str, variables: tuple[str, ...]) -> Callable[..., Any]:
     import sympy
 
     symbols = sympy.symbols(variables)
-    truth = sympy.sympify(expression, locals=dict(zip(variables, symbols, strict=True)))
+    truth = expression(text, dict(zip(variables, symbols, strict=True)))
     function: Callable[..., Any] = sympy.lambdify(
         symbols, truth, modules=[{"harmonic": _harmonic}, "numpy"]
     )

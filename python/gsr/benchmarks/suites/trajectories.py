@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gsr.benchmarks.suites.sampling import Array, Sampling
+from gsr.formula import expression
 
 #: Accuracy of the integration; the right-hand sides are evaluated exactly at the states.
 RELATIVE, ABSOLUTE = 1e-10, 1e-12
@@ -117,6 +118,6 @@ def _derivatives(expressions: tuple[str, ...], names: tuple[str, ...]) -> Callab
 
     symbols = sympy.symbols(names)
     locals_ = dict(zip(names, symbols, strict=True))
-    sides = [sympy.sympify(each, locals=locals_) for each in expressions]
+    sides = [expression(each, locals_) for each in expressions]
     function = sympy.lambdify(symbols, sides, "numpy")
     return lambda t, state: np.asarray(function(t, *state), dtype=np.float64)
