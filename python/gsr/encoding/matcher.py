@@ -27,7 +27,7 @@ def parsed(expression: Any, names: Sequence[str]) -> Any:
     symbols = {name: sympy.Symbol(name, real=True) for name in names}
     if isinstance(expression, str):
         return read_expression(expression, symbols)
-    found = sympy.sympify(expression)
+    found = sympy.sympify(expression, strict=True)
     unknown = sorted(s.name for s in found.free_symbols if s.name not in symbols)
     if unknown:
         raise GSRError(f"{unknown[0]!r} is not one of the variables {', '.join(symbols)}")

@@ -168,14 +168,13 @@ def _exponent(node: Node, text: str) -> Fraction:
 
 def _number(value: Any) -> Fraction:
     """Return an exponent of a mapping."""
-    if isinstance(value, str) and len(value) <= LONGEST_EXPONENT and "e" not in value.lower():
-        with suppress(ValueError, ZeroDivisionError):
+    is_text = isinstance(value, str) and len(value) <= LONGEST_EXPONENT and "e" not in value.lower()
+    with suppress(ValueError, ArithmeticError):
+        if is_text or (isinstance(value, Rational) and not isinstance(value, bool)):
             return Fraction(value)
-    elif isinstance(value, Real) and not isinstance(value, bool) and abs(value) <= MOST:
-        exact = Fraction(value) if isinstance(value, Rational) else Fraction(float(value))
-        return exact.limit_denominator(1000)
-    shown = reprlib.repr(value)
-    raise GSRError(f"the exponents of a unit are numbers up to {MOST}, got {shown}")
+        if isinstance(value, Real) and not isinstance(value, bool):
+            return Fraction(float(value)).limit_denominator(1000)
+    raise GSRError(f"the exponents of a unit are numbers, got {reprlib.repr(value)}")
 
 
 @lru_cache(maxsize=1024)
