@@ -15,7 +15,54 @@ from typing import Any
 from gsr.exceptions import GSRError
 from gsr.formula import Grammar, Node
 from gsr.formula import parse as parse_text
-from gsr.prior.unit_names import BASES, LONG, LONG_PREFIXES, PLAIN, PREFIXED, PREFIXES
+
+#: Base dimensions, in the order in which they are written.
+BASES = ("kg", "m", "s", "A", "K", "mol", "cd")
+#: Prefixes of short names, and of long ones.
+PREFIXES = (*"QRYZEPTGMkhdcmuµμnpfazyrq", "da")
+LONG_PREFIXES = (
+    "quetta", "ronna", "yotta", "zetta", "exa", "peta", "tera", "giga", "mega", "kilo", "hecto",
+    "deca", "deka", "deci", "centi", "milli", "micro", "nano", "pico", "femto", "atto", "zepto",
+    "yocto", "ronto", "quecto",
+)  # fmt: skip
+
+
+def _by_name(units: str) -> dict[str, str]:
+    """Return the definition of each name, from definitions with the names that share them."""
+    pairs = (each.split(" = ") for each in units.split(";"))
+    return {name: unit.strip() for unit, names in pairs for name in names.split()}
+
+
+#: Short names that take a prefix, by what they are.
+PREFIXED = _by_name(
+    """
+    m = m pc; kg = g t Da; s = s; A = A; K = K; mol = mol; cd = cd lm; 1 = rad sr B;
+    1/s = Hz Bq Ci; kg m/s^2 = N; N/m^2 = Pa; N m = J; J/s = W; A s = C; W/A = V; C/V = F;
+    V/A = Ω Ohm ohm; A/V = S; V s = Wb; Wb/m^2 = T; Wb/A = H; cd/m^2 = lx; J/kg = Gy Sv;
+    mol/s = kat; m^3 = L l; Pa = bar Torr; J = eV cal Wh erg; C = Ah; mol/m^3 = M; T = G;
+    m/s^2 = Gal; N = dyn; Pa s = P; m^2/s = St; W/(m^2 Hz) = Jy
+    """
+)
+#: Names that take no prefix.
+PLAIN = _by_name(
+    """
+    N m = Nm; s = min h hr hour d day week month yr year minute sec;
+    m = au AU ly Å angstrom inch in ft foot feet yd yard mi mile nmi; m^2 = ha acre barn;
+    m^3 = gallon cc; m/s = mph knot kn; kg = lb oz u; N = lbf kgf; Pa = atm mmHg psi; J = BTU;
+    W = hp; 1/s = rpm; K = degC °C celsius degF °F fahrenheit;
+    1 = % ‰ percent ppm ppb deg ° degree arcmin arcsec mas mag rev turn cycle count dimensionless
+    """
+)
+#: Long names of short ones; they take a long prefix, and all may end in an s.
+LONG = _by_name(
+    """
+    m = meter metre; g = gram; s = second; A = ampere amp; K = kelvin; mol = mole; cd = candela;
+    rad = radian; sr = steradian; Hz = hertz; N = newton; Pa = pascal; J = joule; W = watt;
+    C = coulomb; V = volt; F = farad; S = siemens; Wb = weber; T = tesla; H = henry; lm = lumen;
+    lx = lux; Bq = becquerel; Gy = gray; Sv = sievert; L = liter litre; t = tonne ton;
+    cal = calorie; eV = electronvolt; pc = parsec; Da = dalton; M = molar; G = gauss; P = poise
+    """
+)
 
 #: Exponents beyond this are taken for a mistake, and so are more characters in one.
 MOST = 100
