@@ -197,8 +197,8 @@ def _choices(options: list[list[Any]]) -> Iterator[list[Any]]:
 
 
 def _named(expression: Any) -> Any:
-    exact = sympy.sympify(expression)
-    return exact.xreplace({s: sympy.Symbol(s.name, real=True) for s in exact.free_symbols})
+    symbols = {s: sympy.Symbol(s.name, real=True) for s in expression.free_symbols}
+    return expression.xreplace(symbols)
 
 
 def _scaled(terms: Terms) -> Terms:
