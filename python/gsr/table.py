@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from functools import cached_property
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any, overload
@@ -288,15 +287,14 @@ class EquationTable(Sequence[EquationRow]):
 
     def to_pandas(self) -> Any:
         """Return the table as a pandas.DataFrame, with all columns."""
-        try:
-            pd: Any = import_module("pandas")
-        except ImportError as error:
-            raise GSRError("to_pandas needs pandas: pip install pandas") from error
+        return self._frame(self.columns)
+
+    def _frame(self, names: Sequence[str]) -> Any:
+        import pandas as pd
+
         # What SymPy and callables are, pandas need not know.
         dtypes = {name: object for name in ("sympy", "predict")}
-        return pd.DataFrame(
-            {name: pd.Series(self[name], dtype=dtypes.get(name)) for name in self.columns}
-        )
+        return pd.DataFrame({name: pd.Series(self[name], dtype=dtypes.get(name)) for name in names})
 
     def to_csv(self, path: str | PathLike[str] | None = None) -> str | None:
         """Write the table as comma-separated values, with all digits.
@@ -310,8 +308,7 @@ class EquationTable(Sequence[EquationRow]):
         -------
         str or None
         """
-        names = self._known(IN_FILES)
-        text = _table_forms.as_csv(self._with(names), names)
+        text: str = self._frame(self._known(IN_FILES)).to_csv(index=False, lineterminator="\n")
         if path is None:
             return text
         Path(path).write_text(text, encoding="utf-8", newline="")
