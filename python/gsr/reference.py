@@ -17,6 +17,7 @@ import numpy.typing as npt
 from gsr import _core
 from gsr.encoding.rows import ONE, PRODUCT, ROW, VARIABLE, WEIGHTED, IntegerMatrix
 from gsr.library import Library
+from gsr.traits import TRAITS
 
 Array = npt.NDArray[np.float64]
 Draw = Callable[[], IntegerMatrix]
@@ -29,23 +30,8 @@ TRIES_PER_SLOT = 6
 
 
 #: The built-in transformations as functions of (x, out).
-FUNCTIONS: dict[str, Callable[[Array, Array], object]] = {
-    "one": lambda x, out: out.fill(1.0),
-    "identity": lambda x, out: np.copyto(out, x),
-    "inverse": np.reciprocal,
-    "square": np.square,
-    "cube": lambda x, out: np.multiply(np.multiply(x, x, out=out), x, out=out),
-    "sqrt": np.sqrt,
-    "cos": np.cos,
-    "sin": np.sin,
-    "tan": np.tan,
-    "tanh": np.tanh,
-    "exp": np.exp,
-    "ln": lambda x, out: np.log(np.abs(x, out=out), out=out),
-    "exp_neg": lambda x, out: np.exp(np.negative(x, out=out), out=out),
-    "cbrt": np.cbrt,
-    "abs": np.abs,
-    "arctan": np.arctan,
+FUNCTIONS: dict[str, Callable[[Array, Array], Any]] = {
+    name: traits.numpy for name, traits in TRAITS.items() if traits.numpy is not None
 }
 
 

@@ -16,7 +16,7 @@ from gsr.library import Library
 from gsr.transformation import POWERS, Transformation
 
 #: The transformation that takes the n-th root.
-ROOTS = {1: "identity", 2: "sqrt", 3: "cbrt"}
+ROOTS = {power.denominator: name for name, power in POWERS.items() if power.numerator == 1}
 
 
 class Composer:

@@ -145,7 +145,7 @@ class Decoder:
         import sympy
 
         argument = self.argument(row.argument)
-        if self.library.names[row.code] == "ln" and applies(self.absolute, row.number):
+        if self.library.traits[row.code].of_magnitude and applies(self.absolute, row.number):
             argument = sympy.Abs(argument)
         value = self.library.sympy(row.code, argument)
         return 1 / value if row.reciprocal else value

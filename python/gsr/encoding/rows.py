@@ -6,7 +6,7 @@ a small forest: each factor is a `Row`, whose argument holds variables, the numb
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -46,6 +46,13 @@ class Row:
     reciprocal: bool = False
     number: int = field(default=0, compare=False)
 
+    def walk(self) -> Iterator[Row]:
+        """Yield this row and those inside it."""
+        yield self
+        for base, _ in self.argument.parts:
+            if isinstance(base, Row):
+                yield from base.walk()
+
 
 class Part(NamedTuple):
     """A variable, ONE or an inner row, with its multiple in a sum or its power in a product.
@@ -67,6 +74,12 @@ class Argument(NamedTuple):
     def lone(self) -> int | Row | None:
         """The one operand, if the argument is nothing else."""
         return self.parts[0].base if len(self.parts) == 1 and self.parts[0].times == 1 else None
+
+    @property
+    def variables(self) -> set[int]:
+        """The variables that it depends on, counted from 1."""
+        inner = [base.argument.variables for base, _ in self.parts if isinstance(base, Row)]
+        return {b for b, _ in self.parts if not isinstance(b, Row) and b != ONE}.union(*inner)
 
 
 def variable(v: int) -> Argument:
@@ -255,7 +268,7 @@ def negative_arguments(matrix: Matrix, library: Library, X: Array) -> tuple[int,
         row.number
         for row in rows(matrix, library)
         if row is not None
-        and library.names[row.code] == "ln"
+        and library.traits[row.code].of_magnitude
         and not (argument_values(row.argument, X, library) > 0).all()
     )
 

@@ -10,20 +10,16 @@ from html import escape
 
 from gsr.encoding.rows import ONE, Argument, Matrix, Part, Row, applies, factors, name_of
 from gsr.library import Library
-from gsr.transformation import BUILTINS, POWERS
+from gsr.transformation import BUILTINS, EXPONENTIALS, POWERS
 
 QUOTED = re.compile(r"`[^`]*`")
 BARRED = re.compile(r"\w+\|[^|]*\|")
 SIZE = re.compile(r"\|[^|]*\|")
 DIGITS = 6
-#: Reciprocals of each other.
-OPPOSITE = {"exp": "exp_neg", "exp_neg": "exp"}
 TOKEN = re.compile(
     r"`(?P<quoted>[^`]*)`|(?P<call>[^\W\d]\w*(?=\()|ln(?=\|))|(?P<name>[^\W\d]\w*)"
     r"|(?P<number>\d+\.?\d*)(?:e(?P<ten>-?\d+))?|\^(?P<power>\([^()]*\)|[\d.]+)|(?P<other>.)"
 )
-#: Signs of the argument.
-EXPONENTIALS = {"exp": 1.0, "exp_neg": -1.0}
 #: Text, exponent, and whether it is the call of a function.
 Power = tuple[str, float, bool]
 
@@ -88,7 +84,8 @@ class Writer:
         if power is not None and power.denominator == 1:
             yield from self._argument(row.argument, exponent * int(power))
         else:
-            opposite = OPPOSITE.get(self.library.names[row.code]) if exponent < 0 else None
+            rate = self.library.traits[row.code].exponent
+            opposite = EXPONENTIALS.get(-rate) if rate and exponent < 0 else None
             yield self._call(row, opposite), -exponent if opposite else exponent, True
 
     def _split_exponential(self, row: Row) -> tuple[list[tuple[Row, float]], Argument | None]:
@@ -96,8 +93,8 @@ class Writer:
 
         Of other rows all is rest; of exp(p ln(u)) nothing.
         """
-        sign, argument = EXPONENTIALS.get(self.library.names[row.code]), row.argument
-        if sign is None or argument.is_product:
+        sign, argument = self.library.traits[row.code].exponent, row.argument
+        if not sign or argument.is_product:
             return [], argument
         found = [
             (base, sign * times)
@@ -110,7 +107,7 @@ class Writer:
 
     def _is_real_logarithm(self, base: Row, times: float) -> bool:
         is_real = isinstance(times, float) and times != 1.0
-        return is_real and not base.reciprocal and self.library.names[base.code] == "ln"
+        return is_real and not base.reciprocal and self.library.traits[base.code].of_magnitude
 
     def _raised(self, logarithm: Row) -> str:
         """Return the u of ln(u) or ln|u|, to be raised to a power."""
@@ -147,7 +144,7 @@ class Writer:
     def _call(self, row: Row, name: str | None = None) -> str:
         """Fill a template, with brackets around the argument only where it needs them."""
         template = str(BUILTINS[name].text if name else self.library.table[row.code].text)
-        if self.library.names[row.code] == "ln" and applies(self.absolute, row.number):
+        if self.library.traits[row.code].of_magnitude and applies(self.absolute, row.number):
             template = template.replace("({})", "|{}|")
         argument = self._passed_on(row.argument)
         is_sum = _is_sum(argument)

@@ -40,7 +40,7 @@ def lone_logarithm(matrix: Matrix, library: Library) -> Row | None:
     row = next(iter(powers), None)
     if not isinstance(row, Row) or powers != {row: 1}:
         return None
-    return row if library.names[row.code] == "ln" else None
+    return row if library.traits[row.code].of_magnitude else None
 
 
 @dataclass(frozen=True)

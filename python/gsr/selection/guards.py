@@ -8,19 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gsr import intervals as iv
 from gsr.encoding import evaluate
 from gsr.encoding.rows import ONE, Argument, Row, factors
+from gsr.intervals import Interval, Mask
 from gsr.library import Library
-from gsr.selection import intervals as iv
 from gsr.selection.fitted import LawLike
-from gsr.selection.intervals import Interval, Mask
+from gsr.traits import DIVISION, TRAITS, UNKNOWN, Limit, Traits
 from gsr.transformation import Array
 
-ZERO_AT_ZERO = ("identity", "square", "cube", "sqrt", "tanh", "cbrt", "abs", "arctan")
-#: The greatest absolute value.
-LARGEST = {"sin": 1.0, "cos": 1.0, "tanh": 1.0, "arctan": np.pi / 2}
-DIVISION, LOGARITHM, ROOT = "division by 0", "logarithm of 0", "root of a negative number"
-TANGENT, OVERFLOW, RANGE = "pole of tan", "overflow", "f(x) outside the range of g"
+OVERFLOW, RANGE = "overflow", "f(x) outside the range of g"
 #: An interval that has infinity and nothing below this is an overflow.
 HUGE = 1e200
 
@@ -77,22 +74,16 @@ class Walk:
 
     def row(self, row: Row, free_logarithm: bool = False) -> Interval:
         """Return a transformation of an argument."""
-        name = self.library.names[row.code]
-        t = self.argument(row.argument)
-        if name == "inverse":
-            self._guard(t, 0, DIVISION, removable=True)
-        elif name == "ln" and not free_logarithm:
-            self._guard(t, 0, LOGARITHM, removable=True)
-        elif name == "sqrt":
-            self._guard(t, 1, ROOT)
-        elif name == "tan":
-            self._guard(iv.IMAGES["cos"](t), 0, TANGENT)
-        value = iv.IMAGES[name](t)
-        if name in ("exp", "exp_neg"):
+        traits, t = self.library.traits[row.code], self.argument(row.argument)
+        if traits.limit is not None and not (traits.of_magnitude and free_logarithm):
+            self._limited(t, traits.limit)
+        assert traits.image is not None
+        value = traits.image(t)
+        if traits.overflows:
             self._bounded(value)
         if not row.reciprocal:
             return value
-        self._guard(t if name in ZERO_AT_ZERO else value, 0, DIVISION, removable=True)
+        self._guard(t if traits.vanishes_at_zero else value, 0, DIVISION, removable=True)
         return iv.reciprocal(value)
 
     def argument(self, argument: Argument) -> Interval:
@@ -110,26 +101,25 @@ class Walk:
             total = value if i == 0 else iv.multiply(total, value)
         return total
 
-    def target(self, name: str, f: Interval, reciprocal: bool = False) -> None:
+    def target(self, g: Traits, f: Interval, reciprocal: bool = False) -> None:
         """Guard the inverse of g at f(x); of 1/g if `reciprocal`."""
         if reciprocal:
             self._guard(f, 0, DIVISION)
             f = iv.reciprocal(f)
-        if name == "inverse":
-            self._guard(f, 0, DIVISION)
-        elif name in ("square", "sqrt", "abs"):
-            self._guard(f, 1, RANGE)
-        elif name in ("exp", "exp_neg"):
-            self._guard(f, 0, RANGE)
-            self._guard(f, 1, RANGE)
-        elif name in LARGEST:
-            most = iv.constant(LARGEST[name], self.n)
-            for room in (iv.add(most, f), iv.add(most, iv.scale(f, -1.0))):
-                self._guard(room, 1, RANGE)
-                if name in ("tanh", "arctan"):
-                    self._guard(room, 0, RANGE)
+        if g.inverse_limit is not None:
+            self._limited(f, g.inverse_limit)
+        for end, inside in ((g.low, f), (-g.high, iv.scale(f, -1.0))):
+            if np.isfinite(end):
+                room = iv.add(iv.constant(-end, self.n), inside) if end else inside
+                for sign in (1, 0) if end else (0, 1):
+                    if sign or g.is_open:
+                        self._guard(room, sign, RANGE)
         # A logarithm that falls to minus infinity is a y of 0.
-        self._bounded(iv.IMAGES["exp"](f) if name == "ln" else f)
+        self._bounded(iv.exp(f) if g.of_magnitude else f)
+
+    def _limited(self, t: Interval, limit: Limit) -> None:
+        value = limit.of(t) if limit.of is not None else t
+        self._guard(value, int(limit.is_root), limit.reason, removable=limit.removable)
 
     def _operand(self, base: int | Row) -> Interval:
         if isinstance(base, Row):
@@ -160,6 +150,8 @@ class GuardedLaw:
     ----------
     target : str
         The transformation that g is, or 1/g if `reciprocal`; empty if g is none.
+    traits : Traits
+        What is known of it.
     """
 
     def __init__(self, law: LawLike, library: Library, target_library: Library) -> None:
@@ -168,15 +160,17 @@ class GuardedLaw:
             (float(a), factors(m, library)) for a, m in zip(law.alpha, law.phi, strict=True)
         ]
         psi = [factors(m, target_library) for m in law.psi]
-        self.target, self.reciprocal = "", False
+        self.target, self.reciprocal, self.traits = "", False, UNKNOWN
         if len(psi) == 1 and len(psi[0]) == 1 and psi[0][0].argument.lone == 1:
             row = psi[0][0]
             self.target, self.reciprocal = target_library.names[row.code], row.reciprocal
+            self.traits = target_library.traits[row.code]
         if self.target == "identity" and self.reciprocal:
-            self.target, self.reciprocal = "inverse", False
-        rows = [row for _, product in self.terms for row in product]
-        self.variables = sorted({v for row in rows for v in _variables(row)})
-        self.unknown = [n for row in rows for n in _names(row, library) if n not in iv.IMAGES]
+            self.target, self.reciprocal, self.traits = "inverse", False, TRAITS["inverse"]
+        rows = [each for _, product in self.terms for row in product for each in row.walk()]
+        self.variables = sorted(set().union(*(row.argument.variables for row in rows)))
+        codes = (row.code for row in rows)
+        self.unknown = [library.names[c] for c in codes if library.traits[c].image is None]
 
     def guards(self, low: Array, high: Array, n_features: int) -> list[Guard]:
         """Return the guards over boxes of the variables that the law uses, one per line."""
@@ -185,12 +179,12 @@ class GuardedLaw:
             boxes[v - 1] = Interval(low[:, k], high[:, k])
         walk = Walk(self.library, boxes)
         f = iv.constant(0.0, len(low))
-        logarithm = self.target == "ln" and not self.reciprocal
+        logarithm = self.traits.of_magnitude and not self.reciprocal
         for a, rows in self.terms:
             free = logarithm and a > 0 and len(rows) == 1 and not rows[0].reciprocal
             term = iv.scale(walk.product(rows, free_logarithm=free), a)
             f = iv.add(f, term)
-        walk.target(self.target, f, self.reciprocal)
+        walk.target(self.traits, f, self.reciprocal)
         return walk.guards
 
     def f(self, X: Array) -> Array:
@@ -202,20 +196,5 @@ class GuardedLaw:
         """Tell whether g(y) = f has a solution, as far as the inverse of g is known."""
         walk = Walk(self.library, [iv.constant(0.0, 1)])
         with np.errstate(all="ignore"):
-            walk.target(self.target, iv.constant(f, 1), self.reciprocal)
+            walk.target(self.traits, iv.constant(f, 1), self.reciprocal)
         return not any(guard.broken(0.0)[0] for guard in walk.guards)
-
-
-def _variables(row: Row) -> set[int]:
-    found: set[int] = set()
-    for base, _ in row.argument.parts:
-        if isinstance(base, Row):
-            found |= _variables(base)
-        elif base != ONE:
-            found.add(base)
-    return found
-
-
-def _names(row: Row, library: Library) -> list[str]:
-    inner = [base for base, _ in row.argument.parts if isinstance(base, Row)]
-    return [library.names[row.code], *(name for r in inner for name in _names(r, library))]
