@@ -15,7 +15,6 @@ import numpy as np
 
 from gsr.exceptions import GSRError
 from gsr.library import Library
-from gsr.transformation import Array
 
 Matrix = Sequence[Sequence[float | None]]
 #: Integers, except for the weights of weighted sums.
@@ -230,47 +229,6 @@ def name_of(matrix: Matrix, names: Sequence[Any] | None, v: int) -> Any:
 def applies(absolute: bool | Collection[int], i: int) -> bool:
     """Tell whether row i is among those meant."""
     return absolute if isinstance(absolute, bool) else i in absolute
-
-
-# ---- values ----------------------------------------------------------------------------------
-
-
-def argument_values(argument: Argument, X: Array, library: Library | None) -> Array:
-    """Return an argument over the rows of X; inner rows are of the library."""
-    values = np.full(len(X), float(argument.is_product))
-    with np.errstate(all="ignore"):
-        for base, times in argument.parts:
-            operand = _base_values(base, X, library)
-            if argument.is_product:
-                values *= operand**times
-            else:
-                values += times * operand
-    return values
-
-
-def row_values(row: Row, X: Array, library: Library) -> Array:
-    """Return a row's transformation of its argument over the rows of X."""
-    values: Array = library.table[row.code].value(argument_values(row.argument, X, library))
-    with np.errstate(all="ignore"):
-        return 1 / values if row.reciprocal else values
-
-
-def _base_values(base: int | Row, X: Array, library: Library | None) -> Array:
-    if isinstance(base, Row):
-        assert library is not None
-        return row_values(base, X, library)
-    return np.ones(len(X)) if base == ONE else X[:, base - 1]
-
-
-def negative_arguments(matrix: Matrix, library: Library, X: Array) -> tuple[int, ...]:
-    """Return the rows of ln whose argument is not positive on all of X, counted from 0."""
-    return tuple(
-        row.number
-        for row in rows(matrix, library)
-        if row is not None
-        and library.traits[row.code].of_magnitude
-        and not (argument_values(row.argument, X, library) > 0).all()
-    )
 
 
 # ---- writing ---------------------------------------------------------------------------------

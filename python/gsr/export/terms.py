@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gsr.encoding.rows import ONE, Argument, Matrix, Row, factors, row_values
+from gsr.encoding.rows import ONE, Argument, Matrix, Row, factors
+from gsr.encoding.values import row_values
 from gsr.equation import Equation
 from gsr.export.names import fresh
 from gsr.export.syntax import Dialect, Expression

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import NamedTuple
 
-from gsr.encoding.rows import ONE, Argument, Row, factors
+from gsr.encoding.fold import Arithmetic
+from gsr.encoding.rows import Row, factors
 from gsr.intervals import Interval, add, constant, multiply, power, scale
 from gsr.library import Library
 from gsr.selection.fitted import LawLike
@@ -34,10 +36,6 @@ def _sum(a: Jet, b: Jet) -> Jet:
     return Jet(*(add(p, q) for p, q in zip(a, b, strict=True)))
 
 
-def _scaled(a: Jet, factor: float) -> Jet:
-    return Jet(*(scale(part, factor) for part in a))
-
-
 def _constant(value: float, n: int) -> Jet:
     return Jet(constant(value, n), constant(0.0, n), constant(0.0, n))
 
@@ -48,7 +46,7 @@ def _chained(value: Interval, slope: Interval, bend: Interval, t: Jet) -> Jet:
     return Jet(value, multiply(slope, t.first), second)
 
 
-class JetWalk:
+class Jets(Arithmetic[Jet]):
     """Evaluates f(x) with its derivatives by one feature.
 
     Parameters
@@ -73,49 +71,45 @@ class JetWalk:
         """Return the sum of alpha phi."""
         total = _constant(0.0, self.n)
         for a, matrix in zip(law.alpha, law.phi, strict=True):
-            total = _sum(total, _scaled(self.product(factors(matrix, self.library)), float(a)))
+            term = self.basis_function(factors(matrix, self.library))
+            total = _sum(total, self.scale(term, float(a)))
         return total
 
-    def product(self, rows: Sequence[Row]) -> Jet:
-        """Return a product of rows."""
-        total: Jet | None = None
-        for row in rows:
-            total = self.row(row) if total is None else _product(total, self.row(row))
-        return _constant(1.0, self.n) if total is None else total
+    def variable(self, v: int) -> Jet:
+        """Return a feature."""
+        return self.variables[v - 1]
 
-    def row(self, row: Row) -> Jet:
-        """Return a transformation of an argument."""
-        t = self.argument(row.argument)
-        traits = self.library.traits[row.code]
-        assert traits.image and traits.slope and traits.bend
-        found = _chained(traits.image(t.value), traits.slope(t.value), traits.bend(t.value), t)
-        return self._power(found, -1) if row.reciprocal else found
+    def one(self) -> Jet:
+        """Return 1."""
+        return _constant(1.0, self.n)
 
-    def argument(self, argument: Argument) -> Jet:
-        """Return a sum or a product of operands."""
-        total: Jet | None = None
-        for base, times in argument.parts:
-            operand = self._operand(base)
-            if argument.is_product:
-                part = self._power(operand, int(times))
-                total = part if total is None else _product(total, part)
-            else:
-                part = _scaled(operand, float(times))
-                total = part if total is None else _sum(total, part)
-        assert total is not None
-        return total
+    def scale(self, value: Jet, factor: float) -> Jet:
+        """Return a multiple."""
+        return Jet(*(scale(part, float(factor)) for part in value))
 
-    def _operand(self, base: int | Row) -> Jet:
-        if isinstance(base, Row):
-            return self.row(base)
-        return _constant(1.0, self.n) if base == ONE else self.variables[base - 1]
+    def add(self, terms: Sequence[Jet]) -> Jet:
+        """Return a sum."""
+        return reduce(_sum, terms) if terms else _constant(0.0, self.n)
 
-    def _power(self, t: Jet, n: int) -> Jet:
+    def power(self, value: Jet, n: int) -> Jet:
+        """Return a power."""
         if n == 1:
-            return t
-        slope = scale(power(t.value, n - 1) if n != 1 else constant(1.0, self.n), float(n))
-        bend = constant(2.0, self.n) if n == 2 else scale(power(t.value, n - 2), float(n * (n - 1)))
-        return _chained(power(t.value, n), slope, bend, t)
+            return value
+        t = value.value
+        slope = scale(power(t, n - 1), float(n))
+        bend = constant(2.0, self.n) if n == 2 else scale(power(t, n - 2), float(n * (n - 1)))
+        return _chained(power(t, n), slope, bend, value)
+
+    def multiply(self, factors: Sequence[Jet]) -> Jet:
+        """Return a product."""
+        return reduce(_product, factors) if factors else self.one()
+
+    def call(self, row: Row, argument: Jet) -> Jet:
+        """Return a transformation of an argument."""
+        traits, t = self.library.traits[row.code], argument.value
+        assert traits.image and traits.slope and traits.bend
+        found = _chained(traits.image(t), traits.slope(t), traits.bend(t), argument)
+        return self.power(found, -1) if row.reciprocal else found
 
 
 def usable(law: LawLike, library: Library) -> bool:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+from gsr.encoding.fold import fold
 from gsr.equation import Equation
 from gsr.intervals import Interval
-from gsr.prior.jets import JetWalk, usable
+from gsr.prior.jets import Jets, usable
 from gsr.selection.guards import GuardedLaw
 from gsr.selection.poles import poles
 from gsr.transformation import Array
@@ -83,10 +84,10 @@ class Prover:
             return 1 if branches.home[0] >= 0 else -1 if branches.home[1] <= 0 else 0
         if branches.sign is None or branches.sign.library not in (None, self.equation.library):
             return 0
-        walk = JetWalk(self.equation.library, *self._box, 0)
+        jets = Jets(self.equation.library, *self._box, 0)
         sign = branches.sign.constant
         for argument in branches.sign.arguments:
-            values = walk.argument(argument).value
+            values = fold(argument, jets).value
             sign *= 0 if values.has_zero[0] else int(np.sign(values.low[0]))
         return sign
 
@@ -134,7 +135,7 @@ class Prover:
 
     def _derivative(self, low: Array, high: Array, feature: int, order: int, sign: int) -> Interval:
         with np.errstate(all="ignore"):
-            jet = JetWalk(self.equation.library, low, high, feature).law(self.law)
+            jet = Jets(self.equation.library, low, high, feature).law(self.law)
         found = jet[order]
         return found if sign > 0 else Interval(-found.high, -found.low)
 

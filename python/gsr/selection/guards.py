@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 
 from gsr import intervals as iv
 from gsr.encoding import evaluate
-from gsr.encoding.rows import ONE, Argument, Row, factors
+from gsr.encoding.fold import Arithmetic, fold
+from gsr.encoding.rows import Row, factors
 from gsr.intervals import Interval, Mask
 from gsr.library import Library
 from gsr.selection.fitted import LawLike
@@ -43,9 +44,19 @@ class Guard(NamedTuple):
         return exactly & (self.value.size <= np.finfo(float).tiny)
 
 
-@dataclass
-class Walk:
-    """Evaluates a law on boxes and collects the guards on the way.
+class Guarded(NamedTuple):
+    """Values over boxes, and the guards met on the way to them."""
+
+    value: Interval
+    guards: tuple[Guard, ...] = ()
+
+    def guarded(self, *guards: Guard) -> Guarded:
+        """Return the same values with more guards."""
+        return Guarded(self.value, (*self.guards, *guards))
+
+
+class Boxes(Arithmetic[Guarded]):
+    """Evaluates rows over boxes, and collects what must not happen.
 
     Parameters
     ----------
@@ -55,85 +66,83 @@ class Walk:
         Each feature's values.
     """
 
-    library: Library
-    boxes: Sequence[Interval]
-    guards: list[Guard] = field(default_factory=list)
+    def __init__(self, library: Library, boxes: Sequence[Interval]) -> None:
+        self.library, self.boxes, self.n = library, boxes, len(boxes[0].low)
 
-    @property
-    def n(self) -> int:
-        """Number of boxes."""
-        return len(self.boxes[0].low)
+    def variable(self, v: int) -> Guarded:
+        """Return a side of the boxes."""
+        return Guarded(self.boxes[v - 1])
 
-    def product(self, rows: Sequence[Row], *, free_logarithm: bool = False) -> Interval:
-        """Return a basis function; the zeros of a lone logarithm may be let pass."""
-        value = iv.constant(1.0, self.n)
-        for i, row in enumerate(rows):
-            factor = self.row(row, free_logarithm)
-            value = factor if i == 0 else iv.multiply(value, factor)
-        return value
+    def one(self) -> Guarded:
+        """Return 1."""
+        return Guarded(iv.constant(1.0, self.n))
 
-    def row(self, row: Row, free_logarithm: bool = False) -> Interval:
-        """Return a transformation of an argument."""
-        traits, t = self.library.traits[row.code], self.argument(row.argument)
-        if traits.limit is not None and not (traits.of_magnitude and free_logarithm):
-            self._limited(t, traits.limit)
+    def scale(self, value: Guarded, factor: float) -> Guarded:
+        """Return a multiple."""
+        return Guarded(iv.scale(value.value, float(factor)), value.guards)
+
+    def add(self, terms: Sequence[Guarded]) -> Guarded:
+        """Return a sum."""
+        return self._reduced(iv.add, terms) if terms else Guarded(iv.constant(0.0, self.n))
+
+    def power(self, value: Guarded, n: int) -> Guarded:
+        """Return a power."""
+        divided = [Guard(value.value, 0, DIVISION, removable=True)] if n < 0 else []
+        return Guarded(iv.power(value.value, n), value.guards).guarded(*divided)
+
+    def multiply(self, factors: Sequence[Guarded]) -> Guarded:
+        """Return a product."""
+        return self._reduced(iv.multiply, factors) if factors else self.one()
+
+    def call(self, row: Row, argument: Guarded, *, limited: bool = True) -> Guarded:
+        """Return a transformation, with the limit of its argument if `limited`."""
+        traits, t = self.library.traits[row.code], argument.value
+        found = argument
+        if traits.limit is not None and limited:
+            found = found.guarded(_limited(t, traits.limit))
         assert traits.image is not None
         value = traits.image(t)
         if traits.overflows:
-            self._bounded(value)
-        if not row.reciprocal:
-            return value
-        self._guard(t if traits.vanishes_at_zero else value, 0, DIVISION, removable=True)
-        return iv.reciprocal(value)
+            found = found.guarded(_bounded(value))
+        if row.reciprocal:
+            below = t if traits.vanishes_at_zero else value
+            found = found.guarded(Guard(below, 0, DIVISION, removable=True))
+            value = iv.reciprocal(value)
+        return Guarded(value, found.guards)
 
-    def argument(self, argument: Argument) -> Interval:
-        """Return a sum or a product of operands."""
-        total = iv.constant(float(argument.is_product), self.n)
-        for i, (base, times) in enumerate(argument.parts):
-            value = self._operand(base)
-            if not argument.is_product:
-                value = iv.scale(value, float(times))
-                total = value if i == 0 else iv.add(total, value)
-                continue
-            if times < 0:
-                self._guard(value, 0, DIVISION, removable=True)
-            value = iv.power(value, int(times))
-            total = value if i == 0 else iv.multiply(total, value)
-        return total
+    def _reduced(
+        self, operation: Callable[[Interval, Interval], Interval], values: Sequence[Guarded]
+    ) -> Guarded:
+        value = reduce(operation, (each.value for each in values))
+        return Guarded(value, tuple(guard for each in values for guard in each.guards))
 
-    def target(self, g: Traits, f: Interval, reciprocal: bool = False) -> None:
-        """Guard the inverse of g at f(x); of 1/g if `reciprocal`."""
-        if reciprocal:
-            self._guard(f, 0, DIVISION)
-            f = iv.reciprocal(f)
-        if g.inverse_limit is not None:
-            self._limited(f, g.inverse_limit)
-        for end, inside in ((g.low, f), (-g.high, iv.scale(f, -1.0))):
-            if np.isfinite(end):
-                room = iv.add(iv.constant(-end, self.n), inside) if end else inside
-                for sign in (1, 0) if end else (0, 1):
-                    if sign or g.is_open:
-                        self._guard(room, sign, RANGE)
-        # A logarithm that falls to minus infinity is a y of 0.
-        self._bounded(iv.exp(f) if g.of_magnitude else f)
 
-    def _limited(self, t: Interval, limit: Limit) -> None:
-        value = limit.of(t) if limit.of is not None else t
-        self._guard(value, int(limit.is_root), limit.reason, removable=limit.removable)
+def inverse_guards(g: Traits, f: Interval, reciprocal: bool = False) -> Iterator[Guard]:
+    """Yield the guards of the inverse of g at f(x); of 1/g if `reciprocal`."""
+    if reciprocal:
+        yield Guard(f, 0, DIVISION)
+        f = iv.reciprocal(f)
+    if g.inverse_limit is not None:
+        yield _limited(f, g.inverse_limit)
+    for end, inside in ((g.low, f), (-g.high, iv.scale(f, -1.0))):
+        if np.isfinite(end):
+            room = iv.add(iv.constant(-end, len(f.low)), inside) if end else inside
+            signs = (1, 0) if end else (0, 1)
+            yield from (Guard(room, sign, RANGE) for sign in signs if sign or g.is_open)
+    # A logarithm that falls to minus infinity is a y of 0.
+    yield _bounded(iv.exp(f) if g.of_magnitude else f)
 
-    def _operand(self, base: int | Row) -> Interval:
-        if isinstance(base, Row):
-            return self.row(base)
-        return iv.constant(1.0, self.n) if base == ONE else self.boxes[base - 1]
 
-    def _guard(self, value: Interval, sign: int, reason: str, *, removable: bool = False) -> None:
-        self.guards.append(Guard(value, sign, reason, removable))
+def _limited(t: Interval, limit: Limit) -> Guard:
+    value = limit.of(t) if limit.of is not None else t
+    return Guard(value, int(limit.is_root), limit.reason, limit.removable)
 
-    def _bounded(self, value: Interval) -> None:
-        """Guard against overflow: 1 where the value is finite, -1 where it certainly is not."""
-        infinite = ~value.is_finite & ((value.low > HUGE) | (value.high < -HUGE))
-        low, high = np.where(value.is_finite, 1.0, -1.0), np.where(infinite, -1.0, 1.0)
-        self._guard(Interval(low, high), 1, OVERFLOW)
+
+def _bounded(value: Interval) -> Guard:
+    """Guard against overflow: 1 where the value is finite, -1 where it certainly is not."""
+    infinite = ~value.is_finite & ((value.low > HUGE) | (value.high < -HUGE))
+    low, high = np.where(value.is_finite, 1.0, -1.0), np.where(infinite, -1.0, 1.0)
+    return Guard(Interval(low, high), 1, OVERFLOW)
 
 
 class GuardedLaw:
@@ -177,15 +186,13 @@ class GuardedLaw:
         boxes = [iv.constant(0.0, len(low))] * n_features
         for k, v in enumerate(self.variables):
             boxes[v - 1] = Interval(low[:, k], high[:, k])
-        walk = Walk(self.library, boxes)
-        f = iv.constant(0.0, len(low))
+        algebra, f = Boxes(self.library, boxes), Guarded(iv.constant(0.0, len(low)))
         logarithm = self.traits.of_magnitude and not self.reciprocal
         for a, rows in self.terms:
             free = logarithm and a > 0 and len(rows) == 1 and not rows[0].reciprocal
-            term = iv.scale(walk.product(rows, free_logarithm=free), a)
-            f = iv.add(f, term)
-        walk.target(self.traits, f, self.reciprocal)
-        return walk.guards
+            found = _free(rows[0], algebra) if free else algebra.basis_function(rows)
+            f = algebra.add([f, algebra.scale(found, a)])
+        return [*f.guards, *inverse_guards(self.traits, f.value, self.reciprocal)]
 
     def f(self, X: Array) -> Array:
         """Return f(x) in rows of all features."""
@@ -194,7 +201,12 @@ class GuardedLaw:
 
     def solves(self, f: float) -> bool:
         """Tell whether g(y) = f has a solution, as far as the inverse of g is known."""
-        walk = Walk(self.library, [iv.constant(0.0, 1)])
         with np.errstate(all="ignore"):
-            walk.target(self.traits, iv.constant(f, 1), self.reciprocal)
-        return not any(guard.broken(0.0)[0] for guard in walk.guards)
+            guards = inverse_guards(self.traits, iv.constant(f, 1), self.reciprocal)
+            return not any(guard.broken(0.0)[0] for guard in guards)
+
+
+def _free(row: Row, algebra: Boxes) -> Guarded:
+    """Return a lone term of ln|y| = f(x), whose logarithm may be that of 0: there y is 0."""
+    is_logarithm = algebra.library.traits[row.code].of_magnitude
+    return algebra.call(row, fold(row.argument, algebra), limited=not is_logarithm)

@@ -16,13 +16,13 @@ from gsr.encoding.rows import (
     Argument,
     Part,
     Row,
-    argument_values,
     combined,
     factors,
     is_constant,
     matrix_of,
     variable,
 )
+from gsr.encoding.values import argument_values
 from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.selection.fitted import AnyMatrix, FittedLaw, LawLike, Training, recounted

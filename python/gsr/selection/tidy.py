@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gsr.encoding.rows import Row, argument_values, factors, row_values, rows
+from gsr.encoding.rows import Row, factors, rows
+from gsr.encoding.values import argument_values, row_values
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library
