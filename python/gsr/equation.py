@@ -267,7 +267,7 @@ class Equation:
         for row in (row for matrix in self.phi for row in rows(matrix, self.library)):
             if row is not None:  # inner rows come later, and are the better reason
                 undefined = ~np.isfinite(row_values(row, X, self.library))
-                reasons[undefined] = f"{writer.product([row])} is undefined"
+                reasons[undefined] = f"{writer.basis_function([row])} is undefined"
         for k, name in enumerate(self.feature_names):
             reasons[~np.isfinite(X[:, k])] = f"{shown_name(name)} is not finite"
         told = [
