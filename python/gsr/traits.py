@@ -84,8 +84,6 @@ class Traits:
         Whether T(t) is T(|t|), though the text and the SymPy form have no bars.
     grammar : str
         How the grammar of formulas counts T, if not among the others.
-    aliases : tuple of str
-        Other names in formulas.
     not_for_targets : tuple of str
         Presets in which targets do not have T unless the user asks for it.
     """
@@ -111,7 +109,6 @@ class Traits:
     exponent: float = 0.0
     of_magnitude: bool = False
     grammar: str = ""
-    aliases: tuple[str, ...] = ()
     not_for_targets: tuple[str, ...] = ()
 
     @property
@@ -296,7 +293,6 @@ TRAITS: dict[str, Traits] = {
         shifts=True,
         of_magnitude=True,
         grammar="ln",
-        aliases=("log",),
     ),
     "exp_neg": Traits(
         image=_exp_neg,
@@ -346,6 +342,5 @@ TRAITS: dict[str, Traits] = {
         vanishes_at_zero=True,
         linear_at_zero=True,
         scales=True,
-        aliases=("atan",),
     ),
 }
