@@ -47,38 +47,26 @@ Rows = list["Attempt"]
 
 @dataclass(frozen=True)
 class Attempt:
-    """What one program reached in one run.
+    """What one program reached in one run."""
 
-    Parameters
-    ----------
-    method : str
-        ``gsr`` or a peer.
-    suite, problem, seed
-        Which run it was.
-    recovered, exact : bool
-        Test RMSE below 1e-6 and 1e-10 of the spread of y.
-    error : float
-        That RMSE, relative to the spread; NaN if the run failed.
-    seconds : float
-        Processor time until the law was recovered, or of the whole run.
-    seconds_exact : float
-        Likewise until it was exact.
-    equation : str
-        The law as text.
-    failure : str
-        What a failed run raised.
-    """
-
+    #: ``gsr`` or a peer.
     method: str
+    #: Which run it was.
     suite: str
     problem: str
     seed: int
+    #: Test RMSE below 1e-6 and 1e-10 of the spread of y.
     recovered: bool = False
     exact: bool = False
+    #: That RMSE, relative to the spread; NaN if the run failed.
     error: float = math.nan
+    #: Processor time until the law was recovered, or of the whole run.
     seconds: float = math.nan
+    #: Likewise until it was exact.
     seconds_exact: float = math.nan
+    #: The law as text.
     equation: str = ""
+    #: What a failed run raised.
     failure: str = ""
 
     @property

@@ -35,30 +35,20 @@ NORMAL = 1.959964
 
 @dataclass(frozen=True)
 class Case:
-    """A law with one feature and errors of one kind.
+    """A law with one feature and errors of one kind."""
 
-    Parameters
-    ----------
-    start : str
-        The law with its true constants; all are fitted.
-    values : callable
-        The true y of x.
-    size : callable
-        Standard deviation of the errors, of x and the true y.
-    errors : {"constant", "relative", "sigma"}
-        Their kind; the fit is told the sizes of kind ``sigma`` only.
-    low, high : float
-        Range of x.
-    n_rows : int
-        Training rows, drawn at random.
-    """
-
+    #: The law with its true constants; all are fitted.
     start: str
+    #: The true y of x.
     values: Callable[[Array], Array]
+    #: Standard deviation of the errors, of x and the true y.
     size: Callable[[Array, Array], Array]
+    #: Their kind; the fit is told the sizes of kind ``sigma`` only.
     errors: str
+    #: Range of x.
     low: float
     high: float
+    #: Training rows, drawn at random.
     n_rows: int
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
@@ -100,27 +90,18 @@ CASES: dict[str, Case] = {
 
 @dataclass(frozen=True)
 class CoverageOutcome(Outcome):
-    """Shares of new measurements inside their intervals.
+    """Shares of new measurements inside their intervals."""
 
-    Parameters
-    ----------
-    way : {"known", "searched"}
-        Whether the fit starts from the true law.
-    replications : int
-        Fits.
-    width : float
-        Median width of the 95 % intervals, relative to those of the true law and errors.
-    whole_90, whole_95 : float
-        Shares over the whole range.
-    quarters_90, quarters_95 : list of float
-        Shares in each quarter of it.
-    """
-
+    #: Whether the fit starts from the true law.
     way: str = ""
+    #: Fits.
     replications: int = 0
+    #: Median width of the 95 % intervals, relative to those of the true law and errors.
     width: float = math.nan
+    #: Shares over the whole range.
     whole_90: float = math.nan
     whole_95: float = math.nan
+    #: Shares in each quarter of it.
     quarters_90: Sequence[float] = ()
     quarters_95: Sequence[float] = ()
 

@@ -50,30 +50,20 @@ verbose = false
 
 @dataclass(frozen=True)
 class Cost:
-    """Figures of one run.
+    """Figures of one run."""
 
-    Parameters
-    ----------
-    ranks : int
-        How many.
-    evaluations_per_second : float
-        Of all ranks together.
-    bookkeeping : float
-        Share of a rank's time, the mean over ranks.
-    messages, bytes_per_message : float
-        Sent by a rank in a second; the size of one.
-    checkpoint_bytes : float
-        Of an island.
-    start_seconds : float
-        From the command to the first line of the last rank.
-    """
-
+    #: How many.
     ranks: int
+    #: Of all ranks together.
     evaluations_per_second: float
+    #: Share of a rank's time, the mean over ranks.
     bookkeeping: float
+    #: Sent by a rank in a second; the size of one.
     messages: float
     bytes_per_message: float
+    #: Of an island.
     checkpoint_bytes: float
+    #: From the command to the first line of the last rank.
     start_seconds: float
 
 

@@ -34,29 +34,19 @@ DRAWN = 1_000
 
 @dataclass(frozen=True)
 class Landscape:
-    """What is searched.
+    """What is searched."""
 
-    Parameters
-    ----------
-    name : str
-        How it is called.
-    rivals : int
-        Left sides beside that of the law.
-    ceiling : float
-        What all terms of a rival explain; the law explains 1.
-    ease : float
-        How many times as easily terms of rivals are found.
-    terms : int
-        Terms of a law, at most 8.
-    finds : float
-        Terms that an island finds in a generation.
-    """
-
+    #: How it is called.
     name: str
+    #: Left sides beside that of the law.
     rivals: int = 0
+    #: What all terms of a rival explain; the law explains 1.
     ceiling: float = 0.0
+    #: How many times as easily terms of rivals are found.
     ease: float = 1.0
+    #: Terms of a law, at most 8.
     terms: int = 8
+    #: Terms that an island finds in a generation.
     finds: float = 0.003
 
 

@@ -55,44 +55,31 @@ PATIENCE = 1_000
 
 @dataclass(frozen=True)
 class Case:
-    """Runs of one kind.
+    """Runs of one kind."""
 
-    Parameters
-    ----------
-    landscape, topology, migration : str
-        What is searched, and who sends to whom.
-    islands, interval : int
-        Number of islands; generations between two migrations of one.
-    runs : int
-        Number of runs.
-    found : float
-        Share of runs in which an island had the law within `HORIZON` generations.
-    soon, median, late : float
-        Generations until then, quartiles of all runs; infinite for a run that did not find it.
-    kept : float
-        Share of islands that had a survivor with the law's left side at the end.
-    messages : float
-        Sent in 1,000 generations, by one island in the mean.
-    dropped : float
-        Share of messages that came to a full island.
-    takeover : float
-        Migrations until all islands have an individual that nothing beats; infinite if they are
-        more than `PATIENCE`.
-    """
-
+    #: What is searched, and who sends to whom.
     landscape: str
     topology: str
     migration: str
+    #: Number of islands; generations between two migrations of one.
     islands: int
     interval: int
+    #: Number of runs.
     runs: int
+    #: Share of runs in which an island had the law within `HORIZON` generations.
     found: float
+    #: Generations until then, quartiles of all runs; infinite for a run that did not find it.
     soon: float
     median: float
     late: float
+    #: Share of islands that had a survivor with the law's left side at the end.
     kept: float
+    #: Sent in 1,000 generations, by one island in the mean.
     messages: float
+    #: Share of messages that came to a full island.
     dropped: float
+    #: Migrations until all islands have an individual that nothing beats; infinite if they are
+    #: more than `PATIENCE`.
     takeover: float = math.nan
 
 

@@ -43,19 +43,13 @@ PARTS = {
 
 @dataclass(frozen=True)
 class Degree:
-    """Messages of one migration of every island.
+    """Messages of one migration of every island."""
 
-    Parameters
-    ----------
-    sent, received, total : int
-        By the rank that has most to do, and by all.
-    partners : int
-        Other ranks with which that rank has to do in the course of time.
-    """
-
+    #: By the rank that has most to do, and by all.
     sent: int
     received: int
     total: int
+    #: Other ranks with which that rank has to do in the course of time.
     partners: int
 
 
@@ -90,67 +84,46 @@ DEGREES: dict[tuple[str, str], Callable[[int], Degree]] = {
 
 @dataclass(frozen=True)
 class Traffic:
-    """Migration over one topology.
+    """Migration over one topology."""
 
-    Parameters
-    ----------
-    topology, migration : str
-        Who sends to whom.
-    ranks : int
-        Number of ranks.
-    sent, received, messages : int
-        In one migration of every island: by the rank that has most to do, and by all.
-    partners : int
-        Ranks with which that rank has to do in the course of time.
-    bytes_of_rank, bytes_of_all : float
-        Sent and received by that rank, and sent by all.
-    share : float
-        Of that rank's time; more than 1 cannot be.
-    """
-
+    #: Who sends to whom.
     topology: str
     migration: str
+    #: Number of ranks.
     ranks: int
+    #: In one migration of every island: by the rank that has most to do, and by all.
     sent: int
     received: int
     messages: int
+    #: Ranks with which that rank has to do in the course of time.
     partners: int
+    #: Sent and received by that rank, and sent by all.
     bytes_of_rank: float
     bytes_of_all: float
+    #: Of that rank's time; more than 1 cannot be.
     share: float
 
 
 @dataclass(frozen=True)
 class Fixed:
-    """What does not depend on the topology.
+    """What does not depend on the topology."""
 
-    Parameters
-    ----------
-    ranks : int
-        Number of ranks.
-    start_seconds : float
-        Load the code, and pass on the data in a tree; without what the launcher and the file
-        system add.
-    agreement_seconds : float
-        From the last rank's word to the answer on all.
-    merge_steps, merge_seconds : float
-        On rank 0, which has most to do, at the end.
-    checkpoint_bytes, checkpoint_files : float
-        On the disk, of all ranks and all that are kept.
-    checkpoint_rate : float
-        Bytes that all ranks write in a second.
-    checkpoint_share : float
-        Of the time of a rank's background thread.
-    """
-
+    #: Number of ranks.
     ranks: int
+    #: Load the code, and pass on the data in a tree; without what the launcher and the file system
+    #: add.
     start_seconds: float
+    #: From the last rank's word to the answer on all.
     agreement_seconds: float
+    #: On rank 0, which has most to do, at the end.
     merge_steps: int
     merge_seconds: float
+    #: On the disk, of all ranks and all that are kept.
     checkpoint_bytes: float
     checkpoint_files: float
+    #: Bytes that all ranks write in a second.
     checkpoint_rate: float
+    #: Of the time of a rank's background thread.
     checkpoint_share: float
 
 

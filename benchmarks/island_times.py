@@ -35,55 +35,37 @@ WAYS = ("independent", "unconnected", "migrating")
 
 @dataclass(frozen=True)
 class Task:
-    """One search.
+    """One search."""
 
-    Parameters
-    ----------
-    problem, way : str
-        What is searched, and how.
-    islands, seed : int
-        How many, and which.
-    max_seconds : float
-        Of each island.
-    interval : float, optional
-        Of migration.
-    """
-
+    #: What is searched, and how.
     problem: str
     way: str
+    #: How many, and which.
     islands: int
     seed: int
+    #: Of each island.
     max_seconds: float
+    #: Of migration.
     interval: float | None = None
 
 
 @dataclass(frozen=True)
 class Run:
-    """How a search ended.
+    """How a search ended."""
 
-    Parameters
-    ----------
-    problem, way : str
-        What was searched, and how.
-    islands, seed : int
-        How many, and which.
-    found : bool
-        Whether an exact law was found.
-    seconds : float
-        Of processor time on the island that found it, or on each.
-    evaluations : int
-        Of all islands.
-    error : str, optional
-        What was raised.
-    """
-
+    #: What was searched, and how.
     problem: str
     way: str
+    #: How many, and which.
     islands: int
     seed: int
+    #: Whether an exact law was found.
     found: bool
+    #: Of processor time on the island that found it, or on each.
     seconds: float
+    #: Of all islands.
     evaluations: int
+    #: What was raised.
     error: str | None = None
 
 

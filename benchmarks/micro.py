@@ -39,30 +39,20 @@ PRINTED_ITERATIONS = 200  # Algorithm 1 as printed would run into its limit of 5
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement.
+    """One measurement."""
 
-    Parameters
-    ----------
-    section : str
-        A key of `SECTIONS`.
-    name : str
-        What was measured.
-    n : int
-        Rows of data.
-    value, reference : float
-        Figures of the core and of what it is held against; NaN where that is not installed.
-    unit : str
-        Of both; in ``ns`` less is better, otherwise more.
-    ratio : float
-        How many times as fast as the reference the core is.
-    """
-
+    #: A key of `SECTIONS`.
     section: str
+    #: What was measured.
     name: str
+    #: Rows of data.
     n: int
+    #: Figures of the core and of what it is held against; NaN where that is not installed.
     value: float
+    #: Of both; in ``ns`` less is better, otherwise more.
     unit: str
     reference: float
+    #: How many times as fast as the reference the core is.
     ratio: float
 
 

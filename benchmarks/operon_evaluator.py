@@ -25,22 +25,15 @@ def installed() -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """Trees with their data.
+    """Trees with their data."""
 
-    Parameters
-    ----------
-    trees : list
-        Of pyoperon.
-    dataset : pyoperon.Dataset
-        A view of `table`, which has to outlive it.
-    function_nodes : int
-        Nodes of all trees that are not leaves.
-    """
-
+    #: Of pyoperon.
     trees: list[Any]
+    #: A view of `table`, which has to outlive it.
     dataset: Any
     table: npt.NDArray[np.float32]
     out: npt.NDArray[np.float32]
+    #: Nodes of all trees that are not leaves.
     function_nodes: int
 
     def evaluate(self) -> None:

@@ -46,32 +46,22 @@ PATIENCE = 300.0
 
 @dataclass(frozen=True)
 class Cell:
-    """Time and memory of fits of one size.
+    """Time and memory of fits of one size."""
 
-    Parameters
-    ----------
-    axis : str
-        ``rows`` or ``features``: what grows from cell to cell.
-    rows, features : int
-        Size of the data.
-    seconds : float
-        Median time of a fit; NaN if it failed.
-    peak, before : float
-        Peak memory of the process, and its memory before the first fit with the data in place,
-        in MB.
-    found : bool
-        Every fit gave the law.
-    error : str
-        What a failed cell said.
-    """
-
+    #: ``rows`` or ``features``: what grows from cell to cell.
     axis: str
+    #: Size of the data.
     rows: int
     features: int
+    #: Median time of a fit; NaN if it failed.
     seconds: float = math.nan
+    #: Peak memory of the process, and its memory before the first fit with the data in place, in
+    #: MB.
     peak: float = math.nan
     before: float = math.nan
+    #: Every fit gave the law.
     found: bool = False
+    #: What a failed cell said.
     error: str = ""
 
 

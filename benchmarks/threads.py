@@ -41,24 +41,16 @@ PROBLEMS = (
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of one search.
+    """Seconds of one search."""
 
-    Parameters
-    ----------
-    name : str
-        The law.
-    status : str
-        Why the search ended.
-    one, several : float
-        Seconds with one thread and with several.
-    same : bool
-        Both found the same laws.
-    """
-
+    #: The law.
     name: str
+    #: Why the search ended.
     status: str
+    #: Seconds with one thread and with several.
     one: float
     several: float
+    #: Both found the same laws.
     same: bool
 
     @property

@@ -164,6 +164,7 @@ def test_noise_is_not_taken_for_a_law():
     assert len(model.equation_.alpha) <= 5
 
 
+@pytest.mark.slow
 def test_a_law_is_seen_through_a_little_noise():
     x = positive(n=80)
     truth = x[:, 0] * x[:, 1]
@@ -203,6 +204,7 @@ def coefficients(model):
     return [(str(e.equation), e.rmse, e.equation.alpha.tolist()) for e in model.front_]
 
 
+@pytest.mark.slow
 def test_same_seed_same_laws_with_any_number_of_threads():
     x, y = noise()
     changes = {"max_time": None, "max_generations": 20, "random_state": 3}
@@ -220,6 +222,7 @@ def test_another_seed_gives_other_laws():
     assert coefficients(regressor(n_jobs=1, **changes).fit(x, y)) != first
 
 
+@pytest.mark.slow
 def test_layout_and_type_of_the_data_do_not_matter():
     x, y = noise()
     x = np.round(x, 2)
@@ -230,6 +233,7 @@ def test_layout_and_type_of_the_data_do_not_matter():
     assert coefficients(regressor(**changes).fit(np.repeat(x, 2, axis=0)[::2], y)) == first
 
 
+@pytest.mark.slow
 def test_random_state_may_be_a_generator():
     x, y = noise()
     changes = {"max_time": None, "max_generations": 5}
@@ -397,6 +401,7 @@ def test_target_transformations_undefined_on_the_data(no_search):
         regressor(target_library=["sqrt"]).fit(X, y)
 
 
+@pytest.mark.slow
 def test_target_transformation_undefined_on_some_rows_is_left_out_with_a_warning():
     y = with_value(Y, 4, 0.0)
     with pytest.warns(
@@ -406,6 +411,7 @@ def test_target_transformation_undefined_on_some_rows_is_left_out_with_a_warning
     assert all("ln(y)" not in str(entry.equation).split(" = ")[0] for entry in model.front_)
 
 
+@pytest.mark.slow
 def test_default_target_library_is_cut_to_the_data_without_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -471,6 +477,7 @@ def test_callback_sees_the_progress():
     assert np.isfinite(errors[-1])
 
 
+@pytest.mark.slow
 def test_verbose_shows_progress_and_changes_nothing(capsys, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
     x, y = noise()
@@ -536,6 +543,7 @@ print(model.status_, flush=True)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent otherwise there")
 @pytest.mark.parametrize("rows", [50, 50_000])
 def test_ctrl_c_ends_a_long_fit_soon(rows):
@@ -555,6 +563,7 @@ def test_ctrl_c_ends_a_long_fit_soon(rows):
     assert out == "interrupted\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["promising", "choose_noise", "make_evolution"])
 def test_ctrl_c_at_a_checkpoint_keeps_what_was_found(monkeypatch, step):
     """Laws are compared between pieces of the search, and Ctrl-C may come then too."""
@@ -768,6 +777,7 @@ def checks():
             yield pytest.param(estimator, check, id=name)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("estimator", "check"), list(checks()))
 def test_scikit_learn_conventions(estimator, check):
