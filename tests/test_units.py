@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import reference
 from drawn_laws import ALL, CODE, ROW, drawn_laws
-from gsr import reference
 from gsr.encoding import encode, encode_target
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
@@ -52,21 +52,23 @@ FORCE = {"kg": 1, "m": 1, "s": -2}
         ("[apple]/m^2", {"[apple]": 1, "m": -2}),
         ({"kg": 1, "m": -2}, {"kg": 1, "m": -2}),
         ({"N": 0.5}, {"kg": 0.5, "m": 0.5, "s": -1}),
-        (999 * "(" + "m", "has no meaning"),
+        (99 * "(" + "m", "nested more than"),
         ("foo", "unit of your own is written"),
         ("KM", "did you mean 'km'"),
         ("hz", "did you mean 'Hz'"),
         ("m2", r"did you mean m\^2"),
         ("J/mol K", "either way"),
         ("m^", "ends too early"),
-        ("(m", "not closed"),
+        ("(m", r"a \) is missing"),
         ("m)", "has no meaning"),
         ("m^x", "short number"),
         ("m^(1/0)", "divided by 0"),
         ("m^101", "above 100"),
         ("?", "not supported"),
         ("[]", "without a name"),
-        ("__import__", "has no meaning"),
+        ("__import__", "column 1: '_' has no meaning"),
+        ("m + s", "no sum"),
+        ("-m", "no sum"),
         (3, "a unit is text"),
         ({"m": "two"}, "exponents of a unit are numbers"),
     ],
@@ -172,6 +174,9 @@ SHARED = [[CODE["identity"], 2, ROW + 2, -2], [CODE["sqrt"], 1, ROW + 3, ROW + 4
         (["cbrt(x1)"], "y", None, "y has the unit m s^-1, but cbrt(x1) has the unit m^(1/3)"),
         (["x1/x2"], "cbrt(y)", None, "cbrt(y) has the unit m^(1/3) s^(-1/3), but"),
         (["arctan(x1)"], "y", "arctan(x1): the argument has the unit m", "arctan(x1): the arg"),
+        (["abs(x1 - x3)/x2"], "y", None, None),
+        (["abs(x1 - x2)"], "y", "x1 has the unit m, but x2 has the unit s", "x1 has the unit m"),
+        (["abs(x1 - x3)"], "y", None, "y has the unit m s^-1, but abs(x1 - x3) has the unit m"),
         (["x1/x2"], "log(y)", "ln(y): the argument has the unit m s^-1", "ln(y)"),
         (["x1/x2"], "y + y**2", None, "y has the unit m s^-1, but y^2 has"),
     ],

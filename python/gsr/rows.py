@@ -11,12 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gsr.exceptions import GSRError, MissingWarning
+from gsr.options import MIN_ROWS
 from gsr.transformation import Array
 
 Missing = Literal["raise", "drop"]
-MISSING = ("raise", "drop")
-#: A search needs so many rows.
-MIN_ROWS = 5
 #: Tables up to this size are searched for copies of rows if there are no weights.
 MOST_COMPARED = 10_000
 #: Columns that a remark about missing values names.

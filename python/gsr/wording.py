@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from gsr.search import ENDINGS
+
 
 class Level(NamedTuple):
     """What the residuals of a law say, as an entry of a list and as a sentence."""
@@ -35,17 +37,6 @@ LEVELS = {
         "not known: too few rows to tell",
         "There are too few rows, or no training rows, to tell whether the residuals are noise.",
     ),
-}
-ENDINGS = {
-    "exact": "an exact law was found",
-    "threshold": "the error fell below the threshold",
-    "max_time": "the time was up",
-    "settled": "the choice had not changed for a good while",
-    "max_evals": "the limit of candidates was reached",
-    "max_generations": "the limit of generations was reached",
-    "interrupted": "it was interrupted",
-    "stopped": "it was stopped",
-    "terminated": "it was terminated",
 }
 
 
