@@ -12,6 +12,7 @@ from gsr import tables
 from gsr.exceptions import GSRError, about
 from gsr.files import Source
 from gsr.options import ERRORS
+from gsr.rows import Gaps
 from gsr.tables import Array, Column, Table
 
 if TYPE_CHECKING:
@@ -249,22 +250,20 @@ def _complete(table: Table, missing: str, tell: Callable[[str], object]) -> Tabl
         raise GSRError(
             f"{table.origin}, {table.place(row)}, column {table.names[column]!r}: an infinite value"
         )
-    gaps = np.isnan(table.values)
-    bad = np.asarray(gaps.any(axis=1))
-    if not bad.any():
+    columns = zip(map(repr, table.names), table.values.T, strict=True)
+    gaps = Gaps.of(columns, len(table.values))
+    if not gaps.rows.any():
         return table
-    columns = _named([table.names[c] for c in np.flatnonzero(gaps.any(axis=0))])
     if missing == "raise":
-        row = int(np.argmax(bad))
         raise GSRError(
-            f"{table.origin}, {table.place(row)}: a missing value; {int(bad.sum())} of {len(bad)} "
-            f"rows miss some, in {columns}; --missing drop leaves these rows out, --drop a column"
+            f"{table.origin}, {table.place(int(np.argmax(gaps.rows)))}: a missing value; {gaps}; "
+            "--missing drop leaves these rows out, --drop a column"
         )
-    if bad.all():
-        raise GSRError(f"{table.origin}: every row misses a value, in {columns}")
-    tell(f"{int(bad.sum())} of {len(bad)} rows miss a value, in {columns}, and are left out")
-    lines = None if table.lines is None else table.lines[~bad]
-    return replace(table, values=table.values[~bad], lines=lines)
+    if gaps.rows.all():
+        raise GSRError(f"{table.origin}: every row misses a value, in {gaps.columns}")
+    tell(f"{gaps}, and are left out")
+    lines = None if table.lines is None else table.lines[~gaps.rows]
+    return replace(table, values=table.values[~gaps.rows], lines=lines)
 
 
 def without_constants(data: FitData, origin: str, tell: Callable[[str], object]) -> FitData:
