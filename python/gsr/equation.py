@@ -269,7 +269,7 @@ class Equation:
         for k, name in enumerate(self.feature_names):
             reasons[~np.isfinite(X[:, k])] = f"{shown_name(name)} is not finite"
         told = [
-            f"{reason} in {_listed(unsolved & (reasons == reason))}"
+            f"{reason} in {listed(unsolved & (reasons == reason))}"
             for reason in dict.fromkeys(reasons[unsolved])
         ]
         message = f"{unsolved.sum()} of {len(X)} predictions are NaN: {'; '.join(told)}"
@@ -278,7 +278,7 @@ class Equation:
     def _warn_guessed(self, guessed: Any) -> None:
         warnings.warn(
             f"several values of {shown_name(self.target_name)} solve the law in"
-            f" {_listed(guessed)}; the one closest to the nearest training row was taken",
+            f" {listed(guessed)}; the one closest to the nearest training row was taken",
             PredictionWarning,
             stacklevel=3,
         )
@@ -293,7 +293,8 @@ def _term(matrix: Matrix, library: Library, names: Any, bars: Any, size: str = "
     return text(matrix, library, names, absolute=bars, coefficient=size)
 
 
-def _listed(rows: Any) -> str:
+def listed(rows: Any) -> str:
+    """Say how many rows a mask marks, and name the first of them, counted from 0."""
     found = np.flatnonzero(rows)
     shown = ", ".join(map(str, found[:ROWS_NAMED])) + (", ..." if len(found) > ROWS_NAMED else "")
     return f"{len(found)} row{'s' if len(found) > 1 else ''} ({shown})"

@@ -101,6 +101,11 @@ class Problem:
         return Loss(self.parameters["loss"], self.parameters["quantile"])
 
     @property
+    def is_counted(self) -> bool:
+        """Whether the search ends after so much work, and should not depend on the clock before."""
+        return any(self.parameters[name] is not None for name in ("max_evals", "max_generations"))
+
+    @property
     def verdict_rows(self) -> int:
         """How many rows there is time for to look for structure in the residuals of a law."""
         n_rows, n_features = (self.everything or self.data).X.shape

@@ -72,27 +72,16 @@ class Search(Protocol):
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a search is.
-
-    Parameters
-    ----------
-    seconds, max_time : float
-        Time used, and the limit (None: there is none).
-    generation, evaluations : int
-        Work done.
-    rmse : float
-        Error of the best law so far, on the scale of y.
-    status : str
-        ``"running"``, or why the search ended.
-    write_law : callable, optional
-        Writes the best law so far.
-    """
+    """How far a search is: time (in seconds) and its limit, work, best error, status."""
 
     seconds: float
+    #: None: there is no limit.
     max_time: float | None
     generation: int
     evaluations: int
+    #: The error of the best law so far, on the scale of y.
     rmse: float
+    #: ``"running"``, or a key of `ENDINGS`.
     status: str
     write_law: Callable[[], str] | None = field(default=None, repr=False, compare=False)
 
@@ -124,18 +113,10 @@ class SearchResult:
         laws: Sequence[Any] | None = None,
         work_before: tuple[int, int] = (0, 0),
     ) -> SearchResult:
-        """Return the result of a search.
+        """Return the result of a search that has ended.
 
-        Parameters
-        ----------
-        search : Search
-            It has ended.
-        status, seconds, history
-            Why, after how long, and how its error fell.
-        laws : sequence, optional
-            All laws worth comparing; by default the front and the runners-up.
-        work_before : pair of int
-            Generations and evaluations of searches that this one has replaced.
+        By default its laws are the front and the runners-up. `work_before` is the number of
+        generations and evaluations of searches that this one has replaced.
         """
         return SearchResult(
             [*search.front(), *search.runners_up()] if laws is None else laws,
@@ -202,14 +183,9 @@ def _progress(search: Search, seconds: float, max_time: float | None) -> Progres
 def uninterrupted(
     tell: Callable[[str], object], signals: Sequence[signal.Signals] = (signal.SIGINT,)
 ) -> Iterator[None]:
-    """Ignore a first Ctrl-C while the results of a search are made or written.
+    """Ignore the first of some signals while the results of a search are made or written.
 
-    Parameters
-    ----------
-    tell : callable
-        Called with a message when that happens.
-    signals : sequence
-        What to ignore once.
+    `tell` is called with a message when that happens.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

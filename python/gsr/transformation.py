@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from gsr import _core
 from gsr.exceptions import GSRError
+from gsr.formula import expression
 
 Array = npt.NDArray[np.float64]
 Function = Callable[[Array], Any]
@@ -100,8 +101,8 @@ def apply_symbolic(form: Symbolic, argument: Any) -> Any:
     """Apply a template or a callable to a SymPy expression."""
     if callable(form):
         return form(argument)
-    placeholder, expression = _parsed(form)
-    return expression.xreplace({placeholder: argument})
+    placeholder, parsed = _parsed(form)
+    return parsed.xreplace({placeholder: argument})
 
 
 @lru_cache(maxsize=256)
@@ -109,8 +110,7 @@ def _parsed(template: str) -> tuple[Any, Any]:
     import sympy
 
     placeholder = sympy.Symbol("_t", real=True)
-    filled = template.replace("{}", "(_t)")
-    return placeholder, sympy.sympify(filled, locals={"_t": placeholder})
+    return placeholder, expression(template.replace("{}", "(_t)"), {"_t": placeholder})
 
 
 def check_on_data(entry: Transformation, columns: Sequence[Array], what: str) -> None:

@@ -8,10 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 from gsr import _core
-from gsr.encoding.forms import cube_root, of_reals, without_bars
+from gsr.encoding.forms import cube_root, without_bars
 from gsr.encoding.powers import Argument, Power, argument_of, merged, scales_for
 from gsr.encoding.rows import PRODUCT, SUM, VARIABLE
 from gsr.exceptions import GSRError
+from gsr.formula import expression as read_expression
 from gsr.library import Library
 from gsr.transformation import POWERS, Transformation
 
@@ -22,19 +23,15 @@ NEUTRAL = (("identity", Fraction(1)), ("inverse", Fraction(-1)))
 def parsed(expression: Any, names: Sequence[str]) -> Any:
     """Return text or an expression as a SymPy expression in real variables."""
     import sympy
-    from sympy.parsing import sympy_parser as parser
 
     symbols = {name: sympy.Symbol(name, real=True) for name in names}
     if isinstance(expression, str):
-        rules = parser.standard_transformations
-        rules += (parser.convert_xor, parser.implicit_multiplication)
-        functions = {"cbrt": of_reals, "arctan": sympy.atan}
-        expression = parser.parse_expr(expression, functions | symbols, rules)
-    expression = sympy.sympify(expression)
-    unknown = sorted(s.name for s in expression.free_symbols if s.name not in symbols)
+        return read_expression(expression, symbols)
+    found = sympy.sympify(expression, strict=True)
+    unknown = sorted(s.name for s in found.free_symbols if s.name not in symbols)
     if unknown:
         raise GSRError(f"{unknown[0]!r} is not one of the variables {', '.join(symbols)}")
-    return expression.xreplace({s: symbols[s.name] for s in expression.free_symbols})
+    return found.xreplace({s: symbols[s.name] for s in found.free_symbols})
 
 
 class Matcher:

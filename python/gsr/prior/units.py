@@ -7,6 +7,7 @@ is found in whatever the columns hold.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -168,8 +169,8 @@ class _Walk:
         argument = row.argument
         found = self._product(argument) if argument.is_product else self._sum(row)
         name = self.library.names[row.code]
-        if name in POWERS:
-            power = POWERS[name] * (-1 if row.reciprocal else 1)
+        if name in POWERS or name == "abs":  # |u| has the unit of u
+            power = POWERS.get(name, Fraction(1)) * (-1 if row.reciprocal else 1)
             return None if found is None else found**power
         if found:
             shown = self.writer.product([Row(row.code, argument)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from gsr.selection import outliers
 from gsr.selection.choice import FrontEntry
 from gsr.selection.criteria import (
     EQUAL_BITS,
@@ -99,7 +100,8 @@ def why(
     parts += [_compared(chosen, each) for each in nearest]
     if chosen.poles.verdict == "unsafe":
         parts.append(f"it {pole(chosen)}")
-    return "; ".join(parts)
+    parts.append(outliers.note(chosen, rivals))
+    return "; ".join(filter(None, parts))
 
 
 def _passed_over(
