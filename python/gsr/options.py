@@ -450,7 +450,8 @@ RUN = (
     ),
     Option(
         "run.seed", Number(int, 0),
-        "the same seed gives the same laws; default: drawn, and printed", example=0, parameter="random_state", free=True, flag=Flag("running", "N"),
+        "the same seed gives the same laws; default: drawn, and printed", example=0,
+        parameter="random_state", free=True, flag=Flag("running", "N"),
     ),
     Option(
         "run.n_jobs", Number(int, -1024),
