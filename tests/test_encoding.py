@@ -17,9 +17,9 @@ from gsr.encoding.rows import (
     factors,
     integers,
     matrix_of,
-    negative_arguments,
     rows,
 )
+from gsr.encoding.values import negative_arguments
 from gsr.encoding.writing import number, weighted_sum
 from gsr.library import PRESETS, TABLE_2, TABLE_13, Library, Transformation
 

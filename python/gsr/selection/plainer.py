@@ -19,13 +19,13 @@ from gsr.encoding.rows import (
     Argument,
     Part,
     Row,
-    argument_values,
     combined,
     factors,
     is_constant,
     matrix_of,
     variable,
 )
+from gsr.encoding.values import argument_values
 from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.selection.fitted import (
@@ -47,11 +47,8 @@ IDLE = 1e-12
 NEARLY_SLIGHT = 2.0
 #: Stands for a constant of 0, which would be none.
 NOTHING = 1e-290
-#: Functions that are their argument where it is this small in every row.
-LINEAR_AT_ZERO = ("sin", "tan", "tanh", "arctan")
+#: Functions that are linear at 0 are their argument where it is this small in every row.
 SMALL = 1e-5
-#: Functions that are 1 where their argument is 0: as factors they are nothing.
-ONE_AT_ZERO = ("exp", "exp_neg", "cos")
 #: Products of two functions of one argument that are a third one; a minus is a reciprocal.
 QUOTIENTS = {
     frozenset({"sin", "-tan"}): "cos",
@@ -63,7 +60,6 @@ QUOTIENTS = {
 }
 #: Operands of a row at most.
 WIDTH = 8
-EXPONENTIALS = {"exp": 1.0, "exp_neg": -1.0}
 
 
 def without_idle_terms(law: FittedLaw, data: Training) -> FittedLaw:
@@ -168,7 +164,7 @@ def _without_small_arguments(law: FittedLaw, data: Training) -> FittedLaw:
 def _linear(row: Row, data: Training) -> tuple[Row, float] | None:
     """Return the argument of a row and its factor, if that is all that the row is."""
     library = data.library
-    if library.names[row.code] not in LINEAR_AT_ZERO or len(row.argument.parts) != 1:
+    if not library.traits[row.code].linear_at_zero or len(row.argument.parts) != 1:
         return None
     base, times = row.argument.parts[0]
     small = np.abs(argument_values(row.argument, data.X, library)) < SMALL
@@ -211,7 +207,7 @@ def _signed(row: Row, library: Library) -> str:
 
 def _is_one(row: Row, data: Training) -> bool:
     """Tell whether a row is 1 in every row of the data, as exp(c u) with a c of nothing."""
-    if data.library.names[row.code] not in ONE_AT_ZERO:
+    if not data.library.traits[row.code].one_at_zero:
         return False
     return bool((np.abs(argument_values(row.argument, data.X, data.library)) < IDLE).all())
 
@@ -267,8 +263,8 @@ def merged_exponential(row: Row, library: Library) -> Row:
     inner, name = row.argument.lone, library.names[row.code]
     if not isinstance(inner, Row) or name not in POWERS or "exp" not in library:
         return row
-    sign = EXPONENTIALS.get(library.names[inner.code])
-    if sign is None:
+    sign = library.traits[inner.code].exponent
+    if not sign:
         return row
     power = sign * float(POWERS[name])
     power *= (-1.0 if row.reciprocal else 1.0) * (-1.0 if inner.reciprocal else 1.0)

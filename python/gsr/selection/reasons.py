@@ -15,9 +15,9 @@ from gsr.selection.criteria import (
     ranking,
 )
 from gsr.selection.expressions import variables_of
-from gsr.selection.guards import DIVISION, LOGARITHM, TANGENT
 from gsr.selection.kinds import bits_above, has_length, of_different_kinds, shortest_first
 from gsr.selection.structure import basis_function
+from gsr.traits import DIVISION, LOGARITHM, TANGENT
 
 SHORTEST = "shortest description"
 #: Letters of a law.

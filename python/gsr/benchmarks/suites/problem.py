@@ -9,6 +9,7 @@ import numpy as np
 
 from gsr.benchmarks.suites.formulas import compiled
 from gsr.benchmarks.suites.sampling import Array, Sampling
+from gsr.formula import expression
 
 REDRAWS = 1000
 
