@@ -37,23 +37,10 @@ def core_options() -> dict[str, Option]:
 
 
 def settings_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the core's settings for options by name.
+    """Return the core's settings by name, as JSON has them, or raise if they cannot be used.
 
-    Parameters
-    ----------
-    parameters : mapping
-        `preset`, and options of the core; what is missing or None is the preset's. Others are
-        ignored.
-
-    Returns
-    -------
-    dict
-        Plain values by name, as JSON has them.
-
-    Raises
-    ------
-    GSRError
-        If a value is not what it may be, or two of them do not go together.
+    `parameters` are `preset` and options of the core; what is missing or None is the preset's.
+    Other parameters are ignored.
     """
     known = core_options()
     options.check_parameters({"preset": parameters["preset"]})

@@ -539,7 +539,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
 
         deviations = np.full(len(table), np.nan)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PredictionWarning)  # it has been told
+            warnings.simplefilter("ignore", PredictionWarning)  # predict has issued it
             errors = validation.as_sigma(sigma, values)
             errors = None if errors is None else errors[complete]
             deviations[complete] = prediction_std(entry, table[complete], sigma=errors)

@@ -9,7 +9,7 @@ from gsr import _core
 
 
 def core_info() -> dict[str, str]:
-    """Tell which build of the core is in use, with versions.
+    """Return which build of the core is in use, with versions.
 
     Returns
     -------

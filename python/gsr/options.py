@@ -449,8 +449,9 @@ RUN = (
         example=1_000_000, parameter="max_evals", flag=Flag("running", "N"),
     ),
     Option(
-        "run.seed", Number(int, 0), "the same seed gives the same laws; default: drawn, and told",
-        example=0, parameter="random_state", free=True, flag=Flag("running", "N"),
+        "run.seed", Number(int, 0),
+        "the same seed gives the same laws; default: drawn, and printed", example=0,
+        parameter="random_state", free=True, flag=Flag("running", "N"),
     ),
     Option(
         "run.n_jobs", Number(int, -1024),
@@ -483,7 +484,7 @@ SECTIONS = {
 }
 #: Sections that `gsr fit` reads; others are for cluster runs.
 OF_FIT = ("data", "library", "search", "run", "log")
-#: What a cluster run must name: nobody is there to see that the last column was taken.
+#: What a cluster run must name: without a user watching, the last column is no safe default.
 OF_ISLANDS = ("data.path", "data.target")
 #: Parameters of the estimator that no file can hold.
 NOT_IN_FILES = ("callback", "warm_start", "hyperparameters")

@@ -128,7 +128,7 @@ class Problem:
         return math.inf if max_time is None else LONGEST_VERDICT * max_time
 
     def differs(self, data: Training) -> bool:
-        """Tell whether rows are weighted so differently that the search should start anew."""
+        """Whether rows are weighted so differently that the search should start anew."""
         if data.noise.kind != self.noise.kind:
             return True
         if data.weights is None or self.data.weights is None:
@@ -167,7 +167,7 @@ class Problem:
         return replace(self, blueprint=replace(self.blueprint, weights=rows.weights))
 
     def resists_differently(self, other: Problem) -> bool:
-        """Tell whether outliers of another law are others."""
+        """Whether other rows are outliers of the law of another problem."""
         ones = np.ones(len(self.data.y))
         here, there = (
             ones if p.blueprint.weights is None else p.blueprint.weights for p in (self, other)
@@ -227,7 +227,7 @@ class Problem:
         return "" if law is None else str(self.blueprint.equation(law))
 
     def admits(self, law: Any) -> bool:
-        """Tell whether a law keeps to all that is known: the last gate before it is shown."""
+        """Whether a law satisfies all prior knowledge: the last check before it is shown."""
         constants = bool(self.blueprint.settings["constants"])
         return (constants or not weights(law)) and self.blueprint.admits(law)
 
@@ -248,16 +248,9 @@ class Problem:
     def entries(
         self, laws: Sequence[Any], held: Rows | None, until: float | None = None
     ) -> list[FrontEntry]:
-        """Return the laws, refined and with the shape that is asked for.
+        """Return laws, refined and with the shape that is asked for.
 
-        Parameters
-        ----------
-        laws : sequence
-            Laws of the search.
-        held : Rows, optional
-            Rows held out of it.
-        until : float, optional
-            When to stop refining, on the clock of `time.perf_counter`.
+        `held` are rows that are held out; refining stops at `until`, on `time.perf_counter`.
         """
         equation = self.blueprint.equation
         found = selection.front(laws, equation, self.data, self.everything, until, self.admits)
@@ -282,7 +275,7 @@ class Problem:
         return [replace(entry, accepts=checker.holds) for entry in kept]
 
     def is_same(self, other: Problem) -> bool:
-        """Tell whether a search for the other problem is one for this, too."""
+        """Whether a search for the other problem is one for this, too."""
         return self._key() == other._key() and all(
             np.array_equal(a, b) for a, b in zip(self._arrays(), other._arrays(), strict=True)
         )
@@ -342,24 +335,9 @@ def make_problem(
     target_name: str,
     settings: Mapping[str, Any],
 ) -> Problem:
-    """Make the search's problem of the estimator's parameters and the rows.
+    """Make the problem of a search from the estimator's parameters and the rows not held out.
 
-    Parameters
-    ----------
-    parameters : mapping
-        Those of the estimator, by name.
-    known : Rows
-        The rows that are not held out.
-    names : sequence of str
-        The features.
-    target_name : str
-        The target.
-    settings : mapping
-        Those of the core, of `core_settings`.
-
-    Returns
-    -------
-    Problem
+    `settings` are those of `core_settings`.
     """
     asked = SimpleNamespace(**parameters)
     library, target_library, rules = _libraries(asked, known, names, target_name)
@@ -511,21 +489,7 @@ def _check_required(terms: Any, required: Sequence[Any], data: Blueprint) -> Non
 def make_evolution(
     problem: Problem, earlier: Sequence[FrontEntry] = (), laws: Sequence[LawLike] = ()
 ) -> Any:
-    """Return a new search.
-
-    Parameters
-    ----------
-    problem : Problem
-        What it is about.
-    earlier : sequence of FrontEntry
-        Laws to start from, where they have its libraries.
-    laws : sequence
-        Laws of this problem to start from.
-
-    Returns
-    -------
-    Evolution
-    """
+    """Return a new search that starts from laws, earlier ones only if they have its libraries."""
     several = problem.parameters["islands"] > 1
     evolution = _islands(problem) if several else problem.blueprint.island()
     first = evolution.first if several else evolution

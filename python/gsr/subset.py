@@ -8,8 +8,8 @@ import numpy.typing as npt
 from gsr.exceptions import GSRError
 from gsr.transformation import Array
 
-#: Rows that a search looks at, unless told otherwise; and with which it goes on where a law leaves
-#: nothing but noise.
+#: Rows that a search looks at by default, and with which it goes on where the residuals of a law
+#: are consistent with noise.
 MAX_ROWS = 1000
 MORE_ROWS = 5000
 
@@ -20,23 +20,7 @@ def choose(X: Array, y: Array, max_rows: int = MAX_ROWS, seed: int = 0) -> Indic
     """Choose rows that stand for the whole table.
 
     The rows with the least and the greatest value of each column and of y are among them, so that
-    the chosen rows span the same box; the others are random.
-
-    Parameters
-    ----------
-    X : array of shape (N, d)
-        Features.
-    y : array of shape (N,)
-        Target.
-    max_rows : int
-        The most rows to choose.
-    seed : int
-        The same seed chooses the same rows.
-
-    Returns
-    -------
-    array of int
-        Row numbers, in ascending order; all of them if there are no more than `max_rows`.
+    the chosen rows span the same box; the others are random. Row numbers are in ascending order.
     """
     if max_rows < 1:
         raise GSRError(f"max_rows must be at least 1, got {max_rows}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -40,10 +41,10 @@ Look for a law g(y) = f(x) in a table. The law, the front of error against compl
 law leaves are printed; nothing is written unless -o or --save is given."""
 
 EPILOG = """\
-The table may be CSV, TSV or another text file (what separates fields, and whether there is a
-header, is found out), NPY, NPZ, Parquet or Excel (.xlsx); it may be compressed with gzip, or be the
-one file in a ZIP archive; - is standard input. Columns are named, or numbered from 1; a name with a
-comma in it stands in double quotes.
+The table may be CSV, TSV or another text file (the delimiter, and whether there is a header, are
+detected), NPY, NPZ, Parquet or Excel (.xlsx); it may be compressed with gzip, or be the one file in
+a ZIP archive; - is standard input. Columns are named, or numbered from 1; a name with a comma in it
+stands in double quotes.
 
 examples:
   gsr fit planets.csv --target period --drop body
@@ -159,15 +160,22 @@ def _add_rest(running: Any, output: Any) -> None:
 
 
 def _fit(arguments: argparse.Namespace) -> int:
+    from gsr.cli.messages import terminal_output
+
+    config = _config(arguments)
+    with terminal_output(config.get("log", "level")):
+        return _run(config, arguments)
+
+
+def _run(config: Config, arguments: argparse.Namespace) -> int:
     from gsr.cli.fit_data import load
     from gsr.files import Source, WritingError, sha256
     from gsr.runs import run_folder
     from gsr.tables import path_of
 
-    config = _config(arguments)
-    tell = _teller(config)
+    log = logging.getLogger(__name__)
     for section in config.ignored():
-        tell(f"the section [{section}] is for cluster runs and is not used here")
+        log.info("the section [%s] is for cluster runs and is not used here", section)
     folder = config.get("run", "output")
     _check_folder(config, folder)
     _check_model_file(config, folder, arguments.save)
@@ -175,7 +183,8 @@ def _fit(arguments: argparse.Namespace) -> int:
     file = path_of(source.path)
     digest = sha256(file) if file is not None and folder is not None else None
     with config.locating():
-        data = load(source, config, tell)
+        data = load(source, config)
+    data.log()
     if folder is not None:
         folder = run_folder.prepare(folder, config.get("run", "overwrite"), config=config)
     columns = data.columns[0] if data.y.ndim == 1 else list(data.columns)
@@ -191,10 +200,10 @@ def _fit(arguments: argparse.Namespace) -> int:
         _print(outcome, arguments)
     except WritingError as error:
         failures.append(str(error))
-    _tell_left_out(outcome, tell)
+    _log_left_out(outcome, log)
     for name in data.targets[len(outcome.laws) :]:
-        tell(f"no law was looked for that explains {name!r}")
-    return _ending(outcome, failures, tell)
+        log.info("no search was run for the target %r", name)
+    return _ending(outcome, failures, log)
 
 
 def _config(arguments: argparse.Namespace) -> Config:
@@ -254,17 +263,6 @@ def _seeded(config: Config) -> Config:
     from secrets import randbelow
 
     return config.changed({("run", "seed"): randbelow(2**31)})
-
-
-def _teller(config: Config) -> Callable[[str], None]:
-    level = config.get("log", "level")
-
-    def tell(message: str) -> None:
-        grave = message.startswith("WARNING")
-        if level == "info" or (grave and level == "warning"):
-            complain(message)
-
-    return tell
 
 
 def _search(config: Config, data: FitData) -> Any:
@@ -330,14 +328,14 @@ def _print(outcome: Outcome, arguments: argparse.Namespace) -> None:
         show(f"\n{text}" if number else text)
 
 
-def _tell_left_out(outcome: Outcome, tell: Callable[[str], None]) -> None:
+def _log_left_out(outcome: Outcome, log: logging.Logger) -> None:
     for laws in outcome.laws.values():
         line = laws.model._left_out_line()
-        if line and not laws.model.verbose:  # else it has been told
-            tell(line)
+        if line and not laws.model.verbose:  # the search has printed it otherwise
+            log.info("%s", line)
 
 
-def _ending(outcome: Outcome, failures: list[str], tell: Callable[[str], None]) -> int:
+def _ending(outcome: Outcome, failures: list[str], log: logging.Logger) -> int:
     for failure in failures:
         complain(failure)
     if failures:
@@ -348,5 +346,7 @@ def _ending(outcome: Outcome, failures: list[str], tell: Callable[[str], None]) 
     lacking = [laws.target for laws in everything if not laws.chosen.uses_features]
     for name in lacking:
         which = "" if outcome.is_one else f" for {name!r}"
-        tell(f"no law better than a constant was found{which}; give it more time, rows or features")
+        log.info(
+            "no law better than a constant was found%s; give it more time, rows or features", which
+        )
     return NO_LAW if lacking else OK

@@ -1,9 +1,10 @@
-"""From a table in a file to what the estimator is fitted to, with a word about what is odd."""
+"""From a table in a file to what the estimator is fitted to, with notes about what is odd."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,20 +40,15 @@ class FitData:
 
     Parameters
     ----------
-    X : array of shape (N, d)
-        Features.
-    y : array of shape (N,) or (N, k)
-        Target, or a column for each of several.
-    weights : array of shape (N,), optional
-        Of the rows.
-    names : tuple of str
-        Of the features.
-    targets : tuple of str
-        Names of the targets.
+    X, y, weights, sigma : array
+        Features, the target or a column for each of several, and the weights and standard
+        deviations of the rows, if there are any.
+    names, targets : tuple of str
+        Names of the features and of the targets.
     columns : tuple of str
-        What they are called in the table.
-    sigma : array of shape (N,), optional
-        Standard deviations of the target.
+        The columns of the targets in the table.
+    notes : list of (int, str)
+        What the user should know about the table, each with the level of a log.
     """
 
     X: Array
@@ -62,23 +58,16 @@ class FitData:
     targets: tuple[str, ...]
     columns: tuple[str, ...]
     sigma: Array | None = None
+    notes: list[tuple[int, str]] = field(default_factory=list)
+
+    def log(self) -> None:
+        """Log what the user should know about the table."""
+        for level, note in self.notes:
+            logging.getLogger(__name__).log(level, "%s", note)
 
 
-def load(source: Source, config: Config, tell: Callable[[str], object]) -> FitData:
-    """Read the table of a configuration.
-
-    Parameters
-    ----------
-    source : Source
-        The file.
-    config : Config
-        Section `data` says what to take of it.
-    tell : callable
-        Called with remarks.
-
-    Returns
-    -------
-    FitData
+def load(source: Source, config: Config) -> FitData:
+    """Read the columns of a table that the section `data` of a configuration asks for.
 
     Raises
     ------
@@ -93,15 +82,15 @@ def load(source: Source, config: Config, tell: Callable[[str], object]) -> FitDa
         delimiter=config.get("data", "delimiter"),
         sheet=config.get("data", "sheet"),
     )
-    for note in table.notes:
-        tell(note)
+    notes = [(logging.INFO, note) for note in table.notes]
     if config.get("data", "target") is None:
-        tell(f"the target is the last column, {roles.targets[0]!r}; --target chooses another")
+        text = f"the target is the last column, {roles.targets[0]!r}; --target chooses another"
+        notes.append((logging.INFO, text))
+    table = _complete(table, config.get("data", "missing"), notes)
     targets = [table.names.index(name) for name in roles.targets]
     weights = None if roles.weights is None else table.names.index(roles.weights)
     errors = None if roles.errors is None else table.names.index(roles.errors)
     others = [c for c in range(len(table.names)) if c not in (*targets, weights, errors)]
-    table = _complete(table, config.get("data", "missing"), tell)
     found = FitData(
         table.values[:, others],
         np.ascontiguousarray(table.values[:, targets[0] if roles.is_one else targets]),
@@ -110,10 +99,11 @@ def load(source: Source, config: Config, tell: Callable[[str], object]) -> FitDa
         roles.targets if table.named else _numbered(len(targets)),
         roles.targets,
         None if errors is None else deviations(table, errors),
+        notes,
     )
     if not any(config.is_set(*key) for key in NAMING):
-        found = without_constants(found, table.origin, tell)
-    warn_of_copies(found, tell)
+        found = _without_constants(found, table.origin)
+    _note_copies(found)
     return found
 
 
@@ -136,7 +126,7 @@ def _numbered(n: int) -> tuple[str, ...]:
 
 
 class _Roles:
-    """What the columns of a table are for."""
+    """The features, targets, weights and errors among the columns of a table."""
 
     def __init__(self, config: Config, origin: str) -> None:
         self._data = config.section("data")
@@ -242,8 +232,8 @@ class _Roles:
                 raise GSRError(f"{self._origin}: {name!r} is both among --features and --drop")
 
 
-def _complete(table: Table, missing: str, tell: Callable[[str], object]) -> Table:
-    """Return the table without rows that miss a value, if that is wanted."""
+def _complete(table: Table, missing: str, notes: list[tuple[int, str]]) -> Table:
+    """Return the table without rows that have missing values, if those are to be dropped."""
     infinite = np.isinf(table.values)
     if infinite.any():
         row, column = (int(k) for k in np.argwhere(infinite)[0])
@@ -261,12 +251,12 @@ def _complete(table: Table, missing: str, tell: Callable[[str], object]) -> Tabl
         )
     if gaps.rows.all():
         raise GSRError(f"{table.origin}: every row misses a value, in {gaps.columns}")
-    tell(f"{gaps}, and are left out")
+    notes.append((logging.INFO, f"{gaps}, and are left out"))
     lines = None if table.lines is None else table.lines[~gaps.rows]
     return replace(table, values=table.values[~gaps.rows], lines=lines)
 
 
-def without_constants(data: FitData, origin: str, tell: Callable[[str], object]) -> FitData:
+def _without_constants(data: FitData, origin: str) -> FitData:
     """Leave out features that are the same in every row."""
     constant = (data.X[:1] == data.X).all(axis=0)
     if not constant.any() or len(data.X) < 2:
@@ -274,23 +264,24 @@ def without_constants(data: FitData, origin: str, tell: Callable[[str], object])
     names = _named([name for name, c in zip(data.names, constant, strict=True) if c])
     if constant.all():
         raise GSRError(f"{origin}: no feature varies ({names}): no law to find")
-    tell(f"left out, since the same in every row: {names}")
+    data.notes.append((logging.INFO, f"left out, since the same in every row: {names}"))
     kept = np.flatnonzero(~constant)
     return replace(data, X=data.X[:, kept], names=tuple(data.names[c] for c in kept))
 
 
-def warn_of_copies(data: FitData, tell: Callable[[str], object]) -> None:
-    """Tell which features are a target under another name, or times a number."""
+def _note_copies(data: FitData) -> None:
+    """Note which features are a target under another name, or times a number."""
     if len(data.y) < 2:
         return
     for target, y in zip(data.targets, data.y.reshape(len(data.y), -1).T, strict=True):
         for name, column in zip(data.names, data.X.T, strict=True):
             same = _copied(column, y)
             if same:
-                tell(
-                    f"WARNING: the feature {name!r} is {same} the target {target!r} in every row; "
-                    f"the law will say just that. If it is not known beforehand, use --drop"
+                text = (
+                    f"the feature {name!r} is {same} the target {target!r} in every row; the law "
+                    "will say just that. If it is not known beforehand, use --drop"
                 )
+                data.notes.append((logging.WARNING, text))
 
 
 def _copied(column: Array, target: Array) -> str:

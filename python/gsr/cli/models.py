@@ -90,12 +90,10 @@ def _add_predict(commands: Parsers) -> None:
     parser.add_argument("--errors", metavar="COLUMN", help=told)
     _index(parser)
     _target(parser, "predict this one only")
-    told = "columns of the features in their order, where names do not tell"
+    told = "columns of the features in their order, where names differ"
     parser.add_argument("--features", type=listed, metavar="COLUMN,...", help=told)
-    parser.add_argument(
-        "--header", action=argparse.BooleanOptionalAction, help="default: found out"
-    )
-    parser.add_argument("--delimiter", metavar="CHAR", help="default: found out")
+    parser.add_argument("--header", action=argparse.BooleanOptionalAction, help="default: detected")
+    parser.add_argument("--delimiter", metavar="CHAR", help="default: detected")
     parser.add_argument("--sheet", metavar="NAME", help="of an Excel workbook; default: the first")
     parser.set_defaults(command=_predict)
 

@@ -60,7 +60,7 @@ COMMANDS = {
     "export": ("write a law as source code that needs no gsr", "models"),
     "report": ("make a web page of a run: laws, front, pictures, settings", "models"),
     "islands": ("search with many islands, on one machine or many (MPI)", "islands"),
-    "status": ("tell how a run is doing, or how it ended", "status"),
+    "status": ("print how a run is doing, or how it ended", "status"),
     "config": ("print an example of a settings file", "program"),
     "bench": ("run benchmarks", "bench"),
     "doctor": ("check what works on this machine, and what to do about the rest", "program"),

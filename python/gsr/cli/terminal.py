@@ -59,9 +59,9 @@ def writable_file(text: str) -> Path:
     return path
 
 
-def add_overwrite(parser: Any, told: str = "replace a file that exists") -> None:
+def add_overwrite(parser: Any, about: str = "replace a file that exists") -> None:
     """Add the option without which no command replaces a file."""
-    parser.add_argument("--overwrite", action="store_true", help=told)
+    parser.add_argument("--overwrite", action="store_true", help=about)
 
 
 def listed(text: str) -> list[str]:
@@ -94,7 +94,7 @@ def counted(number: int, what: str) -> str:
 
 
 def complain(message: str) -> None:
-    """Tell something on standard error; a closed one is no reason to stop."""
+    """Print a message on standard error, if that is open."""
     with contextlib.suppress(OSError, ValueError):
         print(f"gsr: {message}", file=sys.stderr)
 

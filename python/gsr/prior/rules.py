@@ -23,24 +23,10 @@ def forbidden(
     feature_names: Sequence[str],
     target_name: str,
 ) -> dict[str, set[str]]:
-    """Return the transformations that each variable must not stand in.
+    """Return the names of the transformations that each feature and the target must not stand in.
 
-    Parameters
-    ----------
-    allow, forbid : mapping, optional
-        From the name of a variable, or ``"*"`` for all features, to names of transformations.
-        What is allowed for one variable replaces what is allowed for all.
-    library : Library
-        Transformations of the features.
-    feature_names : sequence of str
-        The features.
-    target_name : str
-        The target.
-
-    Returns
-    -------
-    dict
-        For each feature and for the target a set of names.
+    `allow` and `forbid` are those of the estimator. What is allowed for one variable replaces what
+    is allowed for all.
     """
     names = [*feature_names, target_name]
     known = {*BUILTINS, *library.names}
@@ -130,26 +116,16 @@ def core_constraints(
     ----------
     rules : mapping
         Of `forbidden`.
-    library : Library
-        Transformations of the features.
-    feature_names : sequence of str
-        The features.
-    target : tuple of str and Library
-        The target and its transformations.
+    library, feature_names : Library, sequence of str
+        The features and their transformations; `target` likewise.
     units : tuple of arrays, optional
         Exponents of the features (d, bases) and of the target (bases,).
-    constants_with_units : bool
-        Whether fitted constants may carry units.
     required : sequence of matrices
         Terms that every law has.
     limits : mapping
         Limits on laws, by their names in the core; 0 for none.
     accept : callable, optional
-        Asked for every law that is about to be kept.
-
-    Returns
-    -------
-    _core.Constraints
+        Called with every law that is about to be kept.
     """
     constraints = _core.Constraints()
     d = len(feature_names)

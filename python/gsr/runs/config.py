@@ -180,10 +180,6 @@ def read(
     required : sequence of str
         Keys that must be set, such as `gsr.options.OF_ISLANDS`.
 
-    Returns
-    -------
-    Config
-
     Raises
     ------
     GSRError
