@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gsr import options
+from gsr.cli.messages import terminal_output
 from gsr.cli.terminal import (
     INTERRUPTED,
     NO_LAW,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from gsr.runs.config import Config
     from gsr.runs.run_folder import Outcome
 
+log = logging.getLogger(__name__)
 ABOUT = """\
 Look for a law g(y) = f(x) in a table. The law, the front of error against complexity and what the
 law leaves are printed; nothing is written unless -o or --save is given."""
@@ -159,15 +162,19 @@ def _add_rest(running: Any, output: Any) -> None:
 
 
 def _fit(arguments: argparse.Namespace) -> int:
+    config = _config(arguments)
+    with terminal_output(config.get("log", "level")):
+        return _fit_table(config, arguments)
+
+
+def _fit_table(config: Config, arguments: argparse.Namespace) -> int:
     from gsr.cli.fit_data import load
     from gsr.files import Source, WritingError, sha256
     from gsr.runs import run_folder
     from gsr.tables import path_of
 
-    config = _config(arguments)
-    tell = _teller(config)
     for section in config.ignored():
-        tell(f"the section [{section}] is for cluster runs and is not used here")
+        log.info("the section [%s] is for cluster runs and is not used here", section)
     folder = config.get("run", "output")
     _check_folder(config, folder)
     _check_model_file(config, folder, arguments.save)
@@ -175,7 +182,7 @@ def _fit(arguments: argparse.Namespace) -> int:
     file = path_of(source.path)
     digest = sha256(file) if file is not None and folder is not None else None
     with config.locating():
-        data = load(source, config, tell)
+        data = load(source, config)
     if folder is not None:
         folder = run_folder.prepare(folder, config.get("run", "overwrite"), config=config)
     columns = data.columns[0] if data.y.ndim == 1 else list(data.columns)
@@ -191,10 +198,10 @@ def _fit(arguments: argparse.Namespace) -> int:
         _print(outcome, arguments)
     except WritingError as error:
         failures.append(str(error))
-    _tell_left_out(outcome, tell)
+    _log_left_out(outcome)
     for name in data.targets[len(outcome.laws) :]:
-        tell(f"no law was looked for that explains {name!r}")
-    return _ending(outcome, failures, tell)
+        log.warning("no search was run for target %r", name)
+    return _ending(outcome, failures)
 
 
 def _config(arguments: argparse.Namespace) -> Config:
@@ -254,17 +261,6 @@ def _seeded(config: Config) -> Config:
     from secrets import randbelow
 
     return config.changed({("run", "seed"): randbelow(2**31)})
-
-
-def _teller(config: Config) -> Callable[[str], None]:
-    level = config.get("log", "level")
-
-    def tell(message: str) -> None:
-        grave = message.startswith("WARNING")
-        if level == "info" or (grave and level == "warning"):
-            complain(message)
-
-    return tell
 
 
 def _search(config: Config, data: FitData) -> Any:
@@ -330,14 +326,14 @@ def _print(outcome: Outcome, arguments: argparse.Namespace) -> None:
         show(f"\n{text}" if number else text)
 
 
-def _tell_left_out(outcome: Outcome, tell: Callable[[str], None]) -> None:
+def _log_left_out(outcome: Outcome) -> None:
     for laws in outcome.laws.values():
         line = laws.model._left_out_line()
-        if line and not laws.model.verbose:  # else it has been told
-            tell(line)
+        if line and not laws.model.verbose:  # otherwise the display has shown it
+            log.info("%s", line)
 
 
-def _ending(outcome: Outcome, failures: list[str], tell: Callable[[str], None]) -> int:
+def _ending(outcome: Outcome, failures: list[str]) -> int:
     for failure in failures:
         complain(failure)
     if failures:
@@ -348,5 +344,7 @@ def _ending(outcome: Outcome, failures: list[str], tell: Callable[[str], None]) 
     lacking = [laws.target for laws in everything if not laws.chosen.uses_features]
     for name in lacking:
         which = "" if outcome.is_one else f" for {name!r}"
-        tell(f"no law better than a constant was found{which}; give it more time, rows or features")
+        log.info(
+            "no law better than a constant was found%s; give it more time, rows or features", which
+        )
     return NO_LAW if lacking else OK

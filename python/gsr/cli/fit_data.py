@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from gsr.tables import Array, Column, Table
 if TYPE_CHECKING:
     from gsr.runs.config import Config
 
+log = logging.getLogger(__name__)
 #: A column that follows the target closer than this is a copy of it.
 COPY = 1e-12
 #: Names that a message lists.
@@ -63,8 +65,8 @@ class FitData:
     sigma: Array | None = None
 
 
-def load(source: Source, config: Config, tell: Callable[[str], object]) -> FitData:
-    """Read the table of a configuration.
+def load(source: Source, config: Config) -> FitData:
+    """Read the table of a configuration; remarks about it are logged.
 
     Parameters
     ----------
@@ -72,8 +74,6 @@ def load(source: Source, config: Config, tell: Callable[[str], object]) -> FitDa
         The file.
     config : Config
         Section `data` says what to take of it.
-    tell : callable
-        Called with remarks.
 
     Returns
     -------
@@ -93,14 +93,14 @@ def load(source: Source, config: Config, tell: Callable[[str], object]) -> FitDa
         sheet=config.get("data", "sheet"),
     )
     for note in table.notes:
-        tell(note)
+        log.info("%s", note)
     if config.get("data", "target") is None:
-        tell(f"the target is the last column, {roles.targets[0]!r}; --target chooses another")
+        log.info("the target is the last column, %r; --target chooses another", roles.targets[0])
     targets = [table.names.index(name) for name in roles.targets]
     weights = None if roles.weights is None else table.names.index(roles.weights)
     errors = None if roles.errors is None else table.names.index(roles.errors)
     others = [c for c in range(len(table.names)) if c not in (*targets, weights, errors)]
-    table = _complete(table, config.get("data", "missing"), tell)
+    table = _complete(table, config.get("data", "missing"))
     found = FitData(
         table.values[:, others],
         np.ascontiguousarray(table.values[:, targets[0] if roles.is_one else targets]),
@@ -111,8 +111,8 @@ def load(source: Source, config: Config, tell: Callable[[str], object]) -> FitDa
         None if errors is None else deviations(table, errors),
     )
     if not any(config.is_set(*key) for key in NAMING):
-        found = without_constants(found, table.origin, tell)
-    warn_of_copies(found, tell)
+        found = without_constants(found, table.origin)
+    warn_of_copies(found)
     return found
 
 
@@ -241,7 +241,7 @@ class _Roles:
                 raise GSRError(f"{self._origin}: {name!r} is both among --features and --drop")
 
 
-def _complete(table: Table, missing: str, tell: Callable[[str], object]) -> Table:
+def _complete(table: Table, missing: str) -> Table:
     """Return the table without rows that miss a value, if that is wanted."""
     infinite = np.isinf(table.values)
     if infinite.any():
@@ -262,12 +262,12 @@ def _complete(table: Table, missing: str, tell: Callable[[str], object]) -> Tabl
         )
     if bad.all():
         raise GSRError(f"{table.origin}: every row misses a value, in {columns}")
-    tell(f"{int(bad.sum())} of {len(bad)} rows miss a value, in {columns}, and are left out")
+    log.info("%d of %d rows miss a value, in %s, and are left out", bad.sum(), len(bad), columns)
     lines = None if table.lines is None else table.lines[~bad]
     return replace(table, values=table.values[~bad], lines=lines)
 
 
-def without_constants(data: FitData, origin: str, tell: Callable[[str], object]) -> FitData:
+def without_constants(data: FitData, origin: str) -> FitData:
     """Leave out features that are the same in every row."""
     constant = (data.X[:1] == data.X).all(axis=0)
     if not constant.any() or len(data.X) < 2:
@@ -275,22 +275,25 @@ def without_constants(data: FitData, origin: str, tell: Callable[[str], object])
     names = _named([name for name, c in zip(data.names, constant, strict=True) if c])
     if constant.all():
         raise GSRError(f"{origin}: no feature varies ({names}): no law to find")
-    tell(f"left out, since the same in every row: {names}")
+    log.info("left out, since the same in every row: %s", names)
     kept = np.flatnonzero(~constant)
     return replace(data, X=data.X[:, kept], names=tuple(data.names[c] for c in kept))
 
 
-def warn_of_copies(data: FitData, tell: Callable[[str], object]) -> None:
-    """Tell which features are a target under another name, or times a number."""
+def warn_of_copies(data: FitData) -> None:
+    """Warn of features that are a target under another name, or times a number."""
     if len(data.y) < 2:
         return
     for target, y in zip(data.targets, data.y.reshape(len(data.y), -1).T, strict=True):
         for name, column in zip(data.names, data.X.T, strict=True):
             same = _copied(column, y)
             if same:
-                tell(
-                    f"WARNING: the feature {name!r} is {same} the target {target!r} in every row; "
-                    f"the law will say just that. If it is not known beforehand, use --drop"
+                log.warning(
+                    "the feature %r is %s the target %r in every row; the law will say just that. "
+                    "If it is not known beforehand, use --drop",
+                    name,
+                    same,
+                    target,
                 )
 
 

@@ -5,7 +5,6 @@ All mistakes are reported at once, with keys and lines, before anything starts.
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +19,6 @@ from gsr.rows import Rows
 from gsr.runs.config import Config
 from gsr.runs.mistakes import Mistakes
 
-log = logging.getLogger(__name__)
 PATH, TARGET = ("data", "path"), ("data", "target")
 
 
@@ -59,12 +57,7 @@ def _loaded(mistakes: Mistakes) -> FitData | None:
     source = mistakes.attempt(lambda config: files.Source(config.data_path()), PATH)
     if source is None:
         return None
-    remarks: list[str] = []
-    data = mistakes.attempt(lambda config: _load(source, config, remarks), PATH)
-    for each in remarks if data is not None else ():
-        level = logging.WARNING if each.startswith("WARNING: ") else logging.INFO
-        log.log(level, "%s", each.removeprefix("WARNING: "))
-    return data
+    return mistakes.attempt(lambda config: _load(source, config), PATH)
 
 
 def _posed(
@@ -90,15 +83,14 @@ def _check_parameters(config: Config) -> None:
                 library.resolve(asked[name])
 
 
-def _load(source: files.Source, config: Config, remarks: list[str]) -> FitData:
+def _load(source: files.Source, config: Config) -> FitData:
     if isinstance(config.get("data", "target"), list):
         raise GSRError(
             "it must be one column here; start a run for each target, for instance with an array "
             "of jobs",
             "data.target",
         )
-    remarks.clear()
-    return load(source, config, remarks.append)
+    return load(source, config)
 
 
 def _pose(config: Config, data: FitData, ranks: int) -> tuple[NamedRegressor, Problem, Rows | None]:
