@@ -30,7 +30,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.command import console, parse_arguments, parser_of
 from benchmarks.peers.oracle import EXACT_AT, RECOVERED_AT, Oracle, clock
-from gsr.benchmarks import runner, suite_runs
+from gsr.benchmarks import measured, runner, suite_runs
 from gsr.benchmarks.suites import ALL_SUITES, Problem, select
 from gsr.cli.terminal import at_least
 
@@ -157,7 +157,7 @@ def run(
 
 def _start(task: _Task) -> None:
     """Load code outside the timing; the tasks of all programs are alike."""
-    suite_runs.warm_up(task.options)
+    measured.warm_up(task.options)
     for peer in task.peers:
         with suppress(Exception):  # it will show again in the runs
             oracle = Oracle(*task.problem.test(0), max_time=0.0)

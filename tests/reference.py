@@ -6,7 +6,7 @@ The tests compare the core with them, and `python -m benchmarks.micro` compares 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -15,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gsr import _core
-from gsr.encoding.rows import ONE, PRODUCT, ROW, VARIABLE, WEIGHTED, IntegerMatrix
+from gsr.encoding.rows import PRODUCT, IntegerMatrix, factors
+from gsr.encoding.values import Values
 from gsr.library import Library
+from gsr.traits import TRAITS
 
 Array = npt.NDArray[np.float64]
 Draw = Callable[[], IntegerMatrix]
@@ -29,23 +31,8 @@ TRIES_PER_SLOT = 6
 
 
 #: The built-in transformations as functions of (x, out).
-FUNCTIONS: dict[str, Callable[[Array, Array], object]] = {
-    "one": lambda x, out: out.fill(1.0),
-    "identity": lambda x, out: np.copyto(out, x),
-    "inverse": np.reciprocal,
-    "square": np.square,
-    "cube": lambda x, out: np.multiply(np.multiply(x, x, out=out), x, out=out),
-    "sqrt": np.sqrt,
-    "cos": np.cos,
-    "sin": np.sin,
-    "tan": np.tan,
-    "tanh": np.tanh,
-    "exp": np.exp,
-    "ln": lambda x, out: np.log(np.abs(x, out=out), out=out),
-    "exp_neg": lambda x, out: np.exp(np.negative(x, out=out), out=out),
-    "cbrt": np.cbrt,
-    "abs": np.abs,
-    "arctan": np.arctan,
+FUNCTIONS: dict[str, Callable[[Array, Array], Any]] = {
+    name: traits.numpy for name, traits in TRAITS.items() if traits.numpy is not None
 }
 
 
@@ -259,65 +246,20 @@ def evaluate_plain(matrix: IntegerMatrix, library: Library, X: Array) -> Array:
     return product
 
 
+class NumPyValues(Values):
+    """Evaluates rows by NumPy's functions instead of the core's."""
+
+    def transformed(self, code: int, argument: Array) -> Array:
+        """Return T(argument)."""
+        assert self.library is not None
+        out = np.empty(len(self.X))
+        FUNCTIONS[self.library.names[code]](argument, out)
+        return out
+
+
 def evaluate(matrix: IntegerMatrix, library: Library, X: Array) -> Array:
     """Return the values of any basis function over the rows of X."""
-    product = np.ones(len(X))
-    values = np.empty(len(X))
-    below = _inner_values(matrix, library, X)
-    for i, row in enumerate(matrix, start=1):
-        if i not in below:
-            _evaluate_row(row, library, X, below, values)
-            product *= values
-    return product
-
-
-def _inner_values(matrix: IntegerMatrix, library: Library, X: Array) -> dict[int, Array]:
-    """Return the values of the rows that others refer to; they stand below those."""
-    found: dict[int, Array] = {}
-    operands = [operand for row in matrix for operand in _operands(row, library)]
-    for i in sorted({abs(o) - ROW for o in operands if abs(o) > ROW}, reverse=True):
-        found[i] = np.empty(len(X))
-        _evaluate_row(matrix[i - 1], library, X, found, found[i])
-    return found
-
-
-def _operands(row: list[Any], library: Library) -> list[int]:
-    """Return the operands that count, without weights."""
-    if library.names[abs(row[0])] == "one":
-        return []
-    if len(row) == 1 or row[1] == VARIABLE:
-        return row[2:3] or [1]
-    return row[2:] if row[1] != WEIGHTED else row[2 : 1 + len(row) // 2]
-
-
-def _evaluate_row(
-    row: list[Any], library: Library, X: Array, below: Mapping[int, Array], out: Array
-) -> None:
-    name = library.names[abs(row[0])]
-    operands = _operands(row, library)
-    weights = row[2 + len(operands) :] if len(row) > 1 and row[1] == WEIGHTED else ()
-    argument = np.ones(0)
-    for k, operand in enumerate(operands):
-        if operand == 0:
-            continue
-        column = _column(abs(operand), X, below)
-        if weights:
-            column = weights[k] * column
-        if operand < 0:
-            column = 1.0 / column if row[1] == PRODUCT else -column
-        if not argument.size:
-            argument = column
-        else:
-            argument = argument * column if row[1] == PRODUCT else argument + column
-    FUNCTIONS[name](argument, out)
-    if row[0] < 0:
-        np.reciprocal(out, out=out)
-
-
-def _column(operand: int, X: Array, below: Mapping[int, Array]) -> Array:
-    if operand == ONE:
-        return np.ones(len(X))
-    return X[:, operand - 1] if operand < ONE else below[operand - ROW]
+    return NumPyValues(X, library).basis_function(factors(matrix, library))
 
 
 def random_columns(library: Library, X: Array, count: int, draw: Draw) -> Array:

@@ -1,4 +1,4 @@
-"""bingo's search, which `gsr bench --against bingo` is held against.
+"""bingo's search, for `python -m benchmarks.against`.
 
 The settings are those that bingo hands to SRBench. Its C++ part is not in its package, so this is
 its Python part.

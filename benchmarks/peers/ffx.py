@@ -1,4 +1,4 @@
-"""FFX, which `gsr bench --against ffx` is held against.
+"""FFX, for `python -m benchmarks.against`.
 
 FFX has no operator set and no clock of its own: it fits elastic nets over its own bases
 (variables, hinges, absolute values, logarithms, products of two, quotients of sums) and stops at

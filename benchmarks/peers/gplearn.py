@@ -1,4 +1,4 @@
-"""gplearn's search, which `gsr bench --against gplearn` is held against."""
+"""gplearn's search, for `python -m benchmarks.against`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""pyoperon's search, which `gsr bench --against pyoperon` is held against."""
+"""pyoperon's search, for `python -m benchmarks.against`."""
 
 from __future__ import annotations
 

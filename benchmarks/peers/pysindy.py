@@ -1,4 +1,4 @@
-"""PySINDy, which `gsr bench --against pysindy` is held against.
+"""PySINDy, for `python -m benchmarks.against`.
 
 PySINDy is made for x' = f(x): y takes the place of the derivative here. It fits what its library
 of functions spans and nothing else. A user chooses library and threshold; here they are tried from

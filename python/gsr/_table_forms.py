@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gsr.encoding import latex
 from gsr.encoding.writing import html
@@ -116,24 +114,6 @@ def column(name: str) -> str:
     if name not in COLUMNS:
         raise GSRError(f"a column must be one of {', '.join(COLUMNS)}, got {name!r}")
     return name
-
-
-# ---- files -------------------------------------------------------------------------------------
-
-
-def as_csv(rows: Rows, names: Sequence[str]) -> str:
-    """Return comma-separated values with all digits; what is not known is empty."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([_plain(getattr(row, name)) for name in names] for row in rows)
-    return text.getvalue()
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, float):
-        return "" if math.isnan(value) else repr(value)
-    return str(value)
 
 
 # ---- plain text --------------------------------------------------------------------------------

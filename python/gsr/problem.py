@@ -32,12 +32,16 @@ from gsr.selection.noise import Noise, given, of_kind
 from gsr.selection.noise_choice import Explained, noise_of_weights
 from gsr.selection.residuals import MOST_ROWS
 from gsr.selection.target_scale import TargetScale
+from gsr.traits import TRAITS
 from gsr.transformation import Array
 
 #: The paper's appendix table for its own preset, every built-in transformation otherwise.
 DEFAULT_LIBRARY = {"paper": "table13", "default": "all"}
 #: Target transformations are those of the library that are not trigonometric (paper, Appendix A).
-NOT_FOR_TARGETS = {"paper": ("cos", "sin", "tan"), "default": ("abs",)}
+NOT_FOR_TARGETS = {
+    preset: {name for name, traits in TRAITS.items() if preset in traits.not_for_targets}
+    for preset in DEFAULT_LIBRARY
+}
 #: What is known about laws as a whole.
 OF_PRIOR = ("units", "required_terms", "start", "max_terms", "max_complexity", "constraints")
 #: Weights that differ by more than this, in powers of two, in half of the rows are others.
@@ -99,6 +103,11 @@ class Problem:
     def loss(self) -> Loss:
         """What fits minimise."""
         return Loss(self.parameters["loss"], self.parameters["quantile"])
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the search ends after so much work, and should not depend on the clock before."""
+        return any(self.parameters[name] is not None for name in ("max_evals", "max_generations"))
 
     @property
     def verdict_rows(self) -> int:

@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from gsr import _core
 from gsr.exceptions import GSRError
+from gsr.formula import expression
+from gsr.traits import TRAITS, UNKNOWN, Traits
 
 Array = npt.NDArray[np.float64]
 Function = Callable[[Array], Any]
@@ -23,6 +25,8 @@ BUILTINS: dict[str, Any] = {t.name: t for t in _core.builtin_transformations()}
 POWERS: dict[str, Fraction] = {
     name: Fraction(t.power).limit_denominator(12) for name, t in BUILTINS.items() if t.power
 }
+#: Transformations exp(r t), by their r.
+EXPONENTIALS = {traits.exponent: name for name, traits in TRAITS.items() if traits.exponent}
 CHECKED_POINTS = 5
 CHECK_TOLERANCE = 1e-6
 
@@ -48,6 +52,9 @@ class Transformation:
         Template for printing; ``name({})`` unless given.
     cost : int
         Nodes that it adds to the complexity of an expression.
+    traits : Traits
+        What else is known of it. With an image of intervals its laws are checked for poles, with
+        derivatives their shapes are proved.
 
     Examples
     --------
@@ -67,6 +74,7 @@ class Transformation:
     inverse_sympy: Symbolic | None = None
     text: str | None = None
     cost: int = 1
+    traits: Traits = UNKNOWN
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.isidentifier():
@@ -100,8 +108,8 @@ def apply_symbolic(form: Symbolic, argument: Any) -> Any:
     """Apply a template or a callable to a SymPy expression."""
     if callable(form):
         return form(argument)
-    placeholder, expression = _parsed(form)
-    return expression.xreplace({placeholder: argument})
+    placeholder, parsed = _parsed(form)
+    return parsed.xreplace({placeholder: argument})
 
 
 @lru_cache(maxsize=256)
@@ -109,8 +117,7 @@ def _parsed(template: str) -> tuple[Any, Any]:
     import sympy
 
     placeholder = sympy.Symbol("_t", real=True)
-    filled = template.replace("{}", "(_t)")
-    return placeholder, sympy.sympify(filled, locals={"_t": placeholder})
+    return placeholder, expression(template.replace("{}", "(_t)"), {"_t": placeholder})
 
 
 def check_on_data(entry: Transformation, columns: Sequence[Array], what: str) -> None:

@@ -92,6 +92,7 @@ def peer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(against, "_search", search)
 
 
+@pytest.mark.slow
 def test_all_programs_get_the_same_problems_ours_first(peer: None) -> None:
     rows = against.run(
         select(["Nguyen-8", "Nguyen-1"]),

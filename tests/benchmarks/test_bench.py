@@ -81,6 +81,7 @@ def text_of(renderable: Any, width: int = 200) -> str:
     return console.export_text()
 
 
+@pytest.mark.slow
 def test_a_proved_law_is_recovered(fake: type[Fake]) -> None:
     rows = run(["Nguyen-10", "Neat-5"], runs=3)
     assert [(row.problem, row.seed) for row in rows] == [
@@ -376,6 +377,7 @@ def start(folder: Path, fit: str, **values: Any) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 def test_jobs_share_the_runs_and_keep_their_order(tmp_path: Path) -> None:
     names = ["Nguyen-10", "Neat-5"]
     process = start(tmp_path, "time.sleep(0.05)\n", names=names, runs=8)
@@ -389,6 +391,7 @@ def test_jobs_share_the_runs_and_keep_their_order(tmp_path: Path) -> None:
     assert 1 <= len(processes) <= 2
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_a_failed_run(tmp_path: Path) -> None:
     fit = "if self.options['max_time'] == 1.0: os._exit(3)\n"
     process = start(tmp_path, fit, names=["Nguyen-10"], runs=2)
@@ -398,6 +401,7 @@ def test_a_process_that_dies_is_a_failed_run(tmp_path: Path) -> None:
     assert [r["error"].partition(":")[0] for r in records] == ["BrokenProcessPool"] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 def test_ctrl_c_ends_the_workers(tmp_path: Path) -> None:
     marker = tmp_path / "started"

@@ -1,8 +1,11 @@
 """Coverage of prediction intervals."""
 
+import pytest
+
 from benchmarks import coverage
 
 
+@pytest.mark.slow
 def test_coverage_of_a_line(monkeypatch):
     name = "line, constant"
     monkeypatch.setattr(coverage, "CASES", {name: coverage.CASES[name]})

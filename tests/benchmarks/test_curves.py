@@ -80,6 +80,7 @@ def test_unknown_curve_suggests_a_name():
         select_curves(["langmiur"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("formula", "name"),
     [
@@ -148,6 +149,7 @@ def run_some(**changed):
     return curve_runs.run(select_curves(["pendulum", "parabola"]), **how)
 
 
+@pytest.mark.slow
 def test_runs_are_judged(tmp_path):
     path = tmp_path / "curves.json"
     outcomes = run_some(errors=("none", "sigma"), runs=2, json_path=path)

@@ -22,6 +22,7 @@ def laws(problem, n_threads, max_evals=4000, slices=float("inf")):
     return island.laws(), island.evaluations, island.work
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", [EXACT, NOISY], ids=["exact", "noisy"])
 def test_laws_do_not_depend_on_the_number_of_threads(problem):
     one = laws(problem, 1)
@@ -30,10 +31,12 @@ def test_laws_do_not_depend_on_the_number_of_threads(problem):
     assert laws(problem, 3) == one
 
 
+@pytest.mark.slow
 def test_nor_on_slices_of_time():
     assert laws(NOISY, 2, slices=0.0) == laws(NOISY, 1)
 
 
+@pytest.mark.slow
 def test_the_front_of_a_fit_is_the_same():
     X, y = NOISY.data()
     fits = [
@@ -50,6 +53,7 @@ def test_laws_of_scans_that_are_not_all_done_are_shown():
     assert len(model.front_) > 1
 
 
+@pytest.mark.slow
 def test_own_transformations_do_not_block_threads():
     seen = set()
 

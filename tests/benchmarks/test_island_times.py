@@ -78,6 +78,7 @@ def test_a_message_is_not_read_before_it_is_sent(clock: list[float]) -> None:
     assert not quick.read  # nothing was sent before 5 s
 
 
+@pytest.mark.slow
 def test_real_islands_find_a_law_and_give_up_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
     draw = np.random.default_rng(0)
     easy = HardLaw("easy", "x1 x2", 2, lambda a, b: a * b)

@@ -126,6 +126,7 @@ def write_leavitt(folder):
     (folder / "leavitt.csv").write_text(f"P,target\n{rows}\n", "utf-8")
 
 
+@pytest.mark.slow
 def test_empirical_runs(tmp_path):
     write_leavitt(tmp_path)
     (tmp_path / "other.csv").write_text("a,target\n1,2\n", "utf-8")
@@ -209,6 +210,7 @@ def test_processor_time_stops_a_search():
     assert not fitted.noted()["ended_early"] and fitted.cpu_seconds > 0.25
 
 
+@pytest.mark.slow
 def test_noise_tables_differ_and_are_judged(monkeypatch):
     assert nolaw.N_TABLES == 100
     monkeypatch.setattr(nolaw, "SIZES", ((30, 1), (40, 3)))

@@ -36,6 +36,7 @@ def test_the_law_is_the_same_for_every_size(features: int) -> None:
     assert not np.array_equal(y, scaling.data(30, features, seed=1)[1])
 
 
+@pytest.mark.slow
 def test_a_cell_is_measured_in_a_process_of_its_own() -> None:
     seen: list[scaling.Cell] = []
     (cell,) = scaling.run([scaling.Cell("rows", 20, 1)], max_time=2.0, report=seen.append)
@@ -45,6 +46,7 @@ def test_a_cell_is_measured_in_a_process_of_its_own() -> None:
     assert seen == [cell]
 
 
+@pytest.mark.slow
 def test_a_cell_that_fails_says_why() -> None:
     (cell,) = scaling.run([scaling.Cell("rows", 20, 1)], preset="best", max_time=1.0)
     assert "preset" in cell.error

@@ -43,18 +43,7 @@ def run(
 ) -> list[StructureOutcome]:
     """Fit every curve with every kind of error, with the seeds 0..runs-1.
 
-    Parameters
-    ----------
-    curves : iterable of Curve
-        See `gsr.benchmarks.suites.curves.select_curves`.
-    options : mapping
-        Parameters of the estimator.
-    errors : sequence of str
-        Kinds of measurement error, see `Curve.train`.
-    runs : int
-        Fits per curve and kind.
-    **how
-        See `gsr.benchmarks.measured.run`.
+    `options` are parameters of the estimator; see `gsr.benchmarks.measured.run` for `how`.
     """
     chosen = list(curves)
     tasks = [

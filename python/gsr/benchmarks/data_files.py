@@ -67,23 +67,12 @@ def run(
 ) -> list[Any]:
     """Fit the files of a folder, with the seeds 0..runs-1.
 
-    Parameters
-    ----------
-    suite : {"nist", "empirical", "blackbox"}
-        Kind of the files.
-    folder : path-like
-        Where they are.
-    options : mapping
-        Parameters of the estimator.
-    runs : int
-        Fits per file.
-    **how
-        See `gsr.benchmarks.measured.run`.
+    `options` are parameters of the estimator; see `gsr.benchmarks.measured.run` for `how`.
 
     Raises
     ------
     GSRError
-        If the folder has no such file.
+        If the folder has no file of the suite.
     """
     ending, task, _, names = SUITES[suite]
     paths = {path.name.removesuffix(ending): path for path in Path(folder).glob(f"*{ending}")}

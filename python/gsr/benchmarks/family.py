@@ -67,9 +67,6 @@ def judge(equation: Any, X: Array, y: Array, n_constants: int, n_simple: int = 0
     n_simple : int
         Constants of the law that the data take for simple numbers, which are not counted.
 
-    Returns
-    -------
-    Judgement
     """
     law = FittedLaw(
         tuple(equation.phi), tuple(equation.psi), np.array(equation.alpha, dtype=float),

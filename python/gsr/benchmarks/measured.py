@@ -129,18 +129,18 @@ def fit(
 
 
 class Task(Protocol):
-    """One fit of a suite. Tasks are picklable, so that processes can share them."""
+    """One fit of a suite, picklable. Its outcome is a dataclass with a field `error`."""
 
     @property
     def options(self) -> Mapping[str, Any]:
         """Parameters of the estimator."""
         ...
 
-    def blank(self) -> Outcome:
+    def blank(self) -> Any:
         """Return the outcome before anything is known."""
         ...
 
-    def run(self) -> Outcome:
+    def run(self) -> Any:
         """Fit, judge and return the outcome."""
         ...
 
@@ -160,19 +160,24 @@ def run(
     return runner.run(tasks, work, jobs=jobs, json_path=json_path, progress=progress)
 
 
-def _do(task: Task) -> Outcome:
+def _do(task: Task) -> Any:
     with warnings.catch_warnings():  # the outcome says what matters
         warnings.simplefilter("ignore")
         return task.run()
 
 
-def _failed(task: Task, error: str) -> Outcome:
+def _failed(task: Task, error: str) -> Any:
     return replace(task.blank(), error=error)
 
 
 def _warm_up(task: Task) -> None:
+    warm_up(task.options)
+
+
+def warm_up(options: Mapping[str, Any]) -> None:
+    """Fit once for a moment, so that code and caches are loaded."""
     x = np.linspace(1.0, 2.0, 20)
-    fit(x[:, None], x**2, {**task.options, "max_time": WARM_UP_SECONDS})
+    fit(x[:, None], x**2, {**options, "max_time": WARM_UP_SECONDS})
 
 
 def judged(blank: AnyOutcome, fitted: Fit, curve: Curve, X: Array, y: Array) -> AnyOutcome:

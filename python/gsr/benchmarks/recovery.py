@@ -80,18 +80,13 @@ def check(
     Parameters
     ----------
     equation : Equation
-        Has ``terms()``; its symbols are called y and x1..xd.
+        Its symbols are called y and x1..xd.
     problem : Problem
         Gives the truth and the domain in which points are drawn.
     seed : int
         Seed of those points.
     time_limit : float
-        Seconds after which the check gives up.
-
-    Returns
-    -------
-    Recovery
-        Never raises: a failure of the check counts as not recovered.
+        Seconds after which the check gives up; like any failure it counts as not recovered.
     """
     try:
         with _PRECISION, mpmath.workdps(DIGITS), deadline(time_limit):
@@ -202,8 +197,8 @@ def _choices(options: list[list[Any]]) -> Iterator[list[Any]]:
 
 
 def _named(expression: Any) -> Any:
-    exact = sympy.sympify(expression)
-    return exact.xreplace({s: sympy.Symbol(s.name, real=True) for s in exact.free_symbols})
+    symbols = {s: sympy.Symbol(s.name, real=True) for s in expression.free_symbols}
+    return expression.xreplace(symbols)
 
 
 def _scaled(terms: Terms) -> Terms:

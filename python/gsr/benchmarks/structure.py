@@ -93,7 +93,7 @@ class _Model:
     def __init__(self, equation: Equation, problem: Problem, X: Array, y: Array) -> None:
         import sympy
 
-        sides = [[(float(c), sympy.sympify(e)) for c, e in side] for side in equation.terms()]
+        sides = [[(float(c), e) for c, e in side] for side in equation.terms()]
         expressions = [e for side in sides for _, e in side]
         floats = sorted({f for e in expressions for f in e.atoms(sympy.Float)}, key=float)
         self.n_target = len(sides[0])

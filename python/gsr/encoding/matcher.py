@@ -8,33 +8,29 @@ from fractions import Fraction
 from typing import Any
 
 from gsr import _core
-from gsr.encoding.forms import cube_root, of_reals, without_bars
-from gsr.encoding.powers import Argument, Power, argument_of, merged, scales_for
+from gsr.encoding.forms import cube_root, without_bars
+from gsr.encoding.powers import UNITS, Argument, Power, argument_of, merged, scales_for
 from gsr.encoding.rows import PRODUCT, SUM, VARIABLE
 from gsr.exceptions import GSRError
+from gsr.formula import expression as read_expression
 from gsr.library import Library
-from gsr.transformation import POWERS, Transformation
+from gsr.transformation import EXPONENTIALS, POWERS, Transformation
 
 FoundRow = tuple[int, int, tuple[int, ...]]
-NEUTRAL = (("identity", Fraction(1)), ("inverse", Fraction(-1)))
 
 
 def parsed(expression: Any, names: Sequence[str]) -> Any:
     """Return text or an expression as a SymPy expression in real variables."""
     import sympy
-    from sympy.parsing import sympy_parser as parser
 
     symbols = {name: sympy.Symbol(name, real=True) for name in names}
     if isinstance(expression, str):
-        rules = parser.standard_transformations
-        rules += (parser.convert_xor, parser.implicit_multiplication)
-        functions = {"cbrt": of_reals, "arctan": sympy.atan}
-        expression = parser.parse_expr(expression, functions | symbols, rules)
-    expression = sympy.sympify(expression)
-    unknown = sorted(s.name for s in expression.free_symbols if s.name not in symbols)
+        return read_expression(expression, symbols)
+    found = sympy.sympify(expression, strict=True)
+    unknown = sorted(s.name for s in found.free_symbols if s.name not in symbols)
     if unknown:
         raise GSRError(f"{unknown[0]!r} is not one of the variables {', '.join(symbols)}")
-    return expression.xreplace({s: symbols[s.name] for s in expression.free_symbols})
+    return found.xreplace({s: symbols[s.name] for s in found.free_symbols})
 
 
 class Matcher:
@@ -146,14 +142,14 @@ class Matcher:
         """exp(a + b - c) = exp(a + b) exp(-c): linear terms stay together, products do not."""
         import sympy
 
-        linear: dict[str, list[int]] = {"exp": [], "exp_neg": []}
+        linear: dict[str, list[int]] = {EXPONENTIALS[1.0]: [], EXPONENTIALS[-1.0]: []}
         found: list[tuple[str, Argument]] = []
         for term in sympy.Add.make_args(factor.exp):
             n, part = term.as_coeff_Mul()
             read = self._argument(part)
             if read is None or not n.is_Integer:
                 raise self._cannot(factor)
-            name = "exp" if n > 0 else "exp_neg"
+            name = EXPONENTIALS[1.0 if n > 0 else -1.0]
             if read[0] == VARIABLE:
                 linear[name] += list(read[1]) * abs(int(n))
             else:
@@ -234,8 +230,8 @@ class Matcher:
         yield from choices
         for rows in choices:
             for power in dict.fromkeys(rows):
-                if "identity" in self.library and "inverse" in self.library:
-                    yield rows + [Power(*named, power.argument) for named in NEUTRAL]
+                if all(name in self.library for name in UNITS):
+                    yield rows + [Power(*unit, power.argument) for unit in UNITS.items()]
                 if power.name == "identity" and "sqrt" in self.library:
                     rest = list(rows)
                     rest.remove(power)

@@ -12,11 +12,9 @@ from typing import Any
 from gsr.encoding.forms import of_reals, with_cube_roots, without_cube_roots
 from gsr.encoding.writing import shown_name
 from gsr.exceptions import GSRError
-from gsr.prior.formula_build import Builder, exact, raised
-from gsr.prior.formula_text import Node, sides
-
-#: Integer powers beyond this are no structure that can be encoded.
-MOST_POWER = 64
+from gsr.formula.parser import Grammar, Node, sides
+from gsr.formula.symbolic import MOST_POWER, raised
+from gsr.prior.formula_build import FormulaBuilder, exact
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class Known:
     starts: dict[Any, float | None]
 
 
-class Reader(Builder):
+class Reader(FormulaBuilder):
     """Turns formulas into terms."""
 
     def read(self, formula: Any) -> Known:
@@ -67,7 +65,7 @@ class Reader(Builder):
     # ---- from text ---------------------------------------------------------------------------
 
     def _of_text(self, text: str) -> Iterator[Term]:
-        found = sides(text, frozenset(self.variables), self.functions)
+        found = sides(text, Grammar(self.variables, self.functions))
         if len(found) == 1:
             found.insert(0, Node("name", self.target_name))
         for side, outer in zip(found, (1, -1), strict=True):
@@ -80,7 +78,7 @@ class Reader(Builder):
 
         coefficient, basis = sympy.Integer(sign), sympy.Integer(1)
         for factor, power in _factors(node):
-            if any(part.text in self.variables for part in factor.walk() if part.kind == "name"):
+            if not factor.names().isdisjoint(self.variables):
                 basis *= self.build(factor, free=True) ** power
             else:
                 value = self.build(factor, free=False)

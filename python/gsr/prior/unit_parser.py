@@ -3,27 +3,76 @@
 from __future__ import annotations
 
 import re
+import reprlib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from difflib import get_close_matches
 from fractions import Fraction
 from functools import lru_cache
 from numbers import Rational, Real
 from typing import Any
 
-import numpy as np
-
 from gsr.exceptions import GSRError
-from gsr.prior.unit_names import BASES, LONG, LONG_PREFIXES, PLAIN, PREFIXED, PREFIXES
+from gsr.formula import Grammar, Node
+from gsr.formula import parse as parse_text
 
-#: Exponents beyond this are taken for a mistake.
+#: Base dimensions, in the order in which they are written.
+BASES = ("kg", "m", "s", "A", "K", "mol", "cd")
+#: Prefixes of short names, and of long ones.
+PREFIXES = (*"QRYZEPTGMkhdcmuµμnpfazyrq", "da")
+LONG_PREFIXES = (
+    "quetta", "ronna", "yotta", "zetta", "exa", "peta", "tera", "giga", "mega", "kilo", "hecto",
+    "deca", "deka", "deci", "centi", "milli", "micro", "nano", "pico", "femto", "atto", "zepto",
+    "yocto", "ronto", "quecto",
+)  # fmt: skip
+
+
+def _by_name(units: str) -> dict[str, str]:
+    """Return the definition of each name, from definitions with the names that share them."""
+    pairs = (each.split(" = ") for each in units.split(";"))
+    return {name: unit.strip() for unit, names in pairs for name in names.split()}
+
+
+#: Short names that take a prefix, by what they are.
+PREFIXED = _by_name(
+    """
+    m = m pc; kg = g t Da; s = s; A = A; K = K; mol = mol; cd = cd lm; 1 = rad sr B;
+    1/s = Hz Bq Ci; kg m/s^2 = N; N/m^2 = Pa; N m = J; J/s = W; A s = C; W/A = V; C/V = F;
+    V/A = Ω Ohm ohm; A/V = S; V s = Wb; Wb/m^2 = T; Wb/A = H; cd/m^2 = lx; J/kg = Gy Sv;
+    mol/s = kat; m^3 = L l; Pa = bar Torr; J = eV cal Wh erg; C = Ah; mol/m^3 = M; T = G;
+    m/s^2 = Gal; N = dyn; Pa s = P; m^2/s = St; W/(m^2 Hz) = Jy
+    """
+)
+#: Names that take no prefix.
+PLAIN = _by_name(
+    """
+    N m = Nm; s = min h hr hour d day week month yr year minute sec;
+    m = au AU ly Å angstrom inch in ft foot feet yd yard mi mile nmi; m^2 = ha acre barn;
+    m^3 = gallon cc; m/s = mph knot kn; kg = lb oz u; N = lbf kgf; Pa = atm mmHg psi; J = BTU;
+    W = hp; 1/s = rpm; K = degC °C celsius degF °F fahrenheit;
+    1 = % ‰ percent ppm ppb deg ° degree arcmin arcsec mas mag rev turn cycle count dimensionless
+    """
+)
+#: Long names of short ones; they take a long prefix, and all may end in an s.
+LONG = _by_name(
+    """
+    m = meter metre; g = gram; s = second; A = ampere amp; K = kelvin; mol = mole; cd = candela;
+    rad = radian; sr = steradian; Hz = hertz; N = newton; Pa = pascal; J = joule; W = watt;
+    C = coulomb; V = volt; F = farad; S = siemens; Wb = weber; T = tesla; H = henry; lm = lumen;
+    lx = lux; Bq = becquerel; Gy = gray; Sv = sievert; L = liter litre; t = tonne ton;
+    cal = calorie; eV = electronvolt; pc = parsec; Da = dalton; M = molar; G = gauss; P = poise
+    """
+)
+
+#: Exponents beyond this are taken for a mistake, and so are more characters in one.
 MOST = 100
-LONGEST = 1000
-DEEPEST = 20
-SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+LONGEST_EXPONENT = 8
 TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|(?P<raised>[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
-    r"|(?P<own>\[[^\[\]]*\])|(?P<name>°[CF]?|[%‰]|[^\W\d_⁰¹²³⁴⁵⁶⁷⁸⁹][^\W⁰¹²³⁴⁵⁶⁷⁸⁹]*)|(?P<sign>\*\*|[-+*/^()·⋅×]))"
+    r"|(?P<name>\[[^\[\]]*\]|°[CF]?|[%‰]|[^\W\d_⁰¹²³⁴⁵⁶⁷⁸⁹][^\W⁰¹²³⁴⁵⁶⁷⁸⁹]*)"
+    r"|(?P<sign>\*\*|[-+*/^()·⋅×]))"
 )
+GRAMMAR = Grammar(what="unit", token=TOKEN)
 
 
 class Dimension(Mapping[str, Fraction]):
@@ -117,7 +166,7 @@ def parse(unit: str | Mapping[str, Any] | Dimension) -> Dimension:
     if isinstance(unit, Mapping):
         found = NONE
         for name, power in unit.items():
-            found = found * parse(name) ** _number(power, unit)
+            found = found * parse(name) ** _number(power)
     elif isinstance(unit, str):
         found = _read(unit)
     else:
@@ -130,134 +179,49 @@ def parse(unit: str | Mapping[str, Any] | Dimension) -> Dimension:
 
 @lru_cache(maxsize=1024)
 def _read(text: str) -> Dimension:
-    if len(text) > LONGEST:
-        raise GSRError(f"a unit has at most {LONGEST} characters, got {len(text)}")
     if text.strip() == "?":
         raise GSRError("a unit of '?' is not supported: every variable needs a unit")
-    return _Parser(text).whole()
+    return _dimension(parse_text(text, GRAMMAR), text) if text.strip() else NONE
 
 
-def _number(value: Any, unit: object) -> Fraction:
-    if isinstance(value, (Rational, str)) and not isinstance(value, bool):
-        try:
+def _dimension(node: Node, text: str) -> Dimension:
+    """Return the dimension of a syntax tree of units."""
+    if node.kind == "number":
+        return NONE
+    if node.kind == "name":
+        return _named(node.text, text)
+    if node.kind in ("+", "-", "neg"):
+        raise GSRError(f"the unit {text!r} cannot be read: a unit is a product of powers, no sum")
+    base = _dimension(node.parts[0], text)
+    if node.kind == "^":
+        return base ** _exponent(node.parts[1], text)
+    other = _dimension(node.parts[1], text)
+    return base * other if node.kind == "*" else base / other
+
+
+def _exponent(node: Node, text: str) -> Fraction:
+    if node.kind == "neg":
+        return -_exponent(node.parts[0], text)
+    if node.kind == "/":
+        above, below = (_exponent(part, text) for part in node.parts)
+        if below == 0:
+            raise GSRError(f"the unit {text!r} cannot be read: an exponent is divided by 0")
+        return above / below
+    shown = text[slice(*node.span)]
+    if node.kind != "number" or len(node.text) > LONGEST_EXPONENT or "e" in node.text.lower():
+        raise GSRError(f"the unit {text!r}: an exponent must be a short number, not {shown!r}")
+    return Fraction(node.text)
+
+
+def _number(value: Any) -> Fraction:
+    """Return an exponent of a mapping."""
+    is_text = isinstance(value, str) and len(value) <= LONGEST_EXPONENT and "e" not in value.lower()
+    with suppress(ValueError, ArithmeticError):
+        if is_text or (isinstance(value, Rational) and not isinstance(value, bool)):
             return Fraction(value)
-        except (ValueError, ZeroDivisionError):
-            pass
-    elif isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(float(value)):
-        return Fraction(float(value)).limit_denominator(1000)
-    raise GSRError(f"the exponents of a unit are numbers, got {value!r} in {unit!r}")
-
-
-class _Parser:
-    """Reads a unit from left to right."""
-
-    def __init__(self, text: str) -> None:
-        self.text, self.at, self.depth = text, 0, 0
-        self.tokens = list(self._tokens())
-
-    def _tokens(self) -> Iterator[tuple[str, str]]:
-        at = 0
-        while self.text[at:].strip():
-            match = TOKEN.match(self.text, at)
-            if match is None:
-                raise self._bad(f"{self.text[at:].strip()[0]!r} has no meaning there")
-            yield str(match.lastgroup), match[str(match.lastgroup)]
-            at = match.end()
-
-    def whole(self) -> Dimension:
-        found = self._product() if self.tokens else NONE
-        if self.at < len(self.tokens):
-            raise self._bad(f"{self.tokens[self.at][1]!r} has no meaning there")
-        return found
-
-    def _product(self) -> Dimension:
-        found, divided = self._factor(), False
-        while self.at < len(self.tokens):
-            kind, token = self.tokens[self.at]
-            if token in ("*", "·", "⋅", "×", "/"):
-                self.at += 1
-                factor = self._factor()
-                divided = token == "/"
-                found = found / factor if divided else found * factor
-            elif kind in ("name", "own", "number") or token == "(":
-                if divided:
-                    raise self._bad("what follows the / could be meant either way; use brackets")
-                found = found * self._factor()
-            else:
-                break
-        return found
-
-    def _factor(self) -> Dimension:
-        kind, token = self._next()
-        if kind == "name":
-            base = _named(token, self.text)
-        elif kind == "own":
-            base = _own(token, self.text)
-        elif kind == "number":
-            base = NONE
-        elif token == "(" and self.depth < DEEPEST:
-            self.depth += 1
-            base = self._product()
-            self._close()
-            self.depth -= 1
-        else:
-            raise self._bad(f"{token!r} has no meaning there")
-        return base ** self._exponent()
-
-    def _exponent(self) -> Fraction:
-        kind, token = self.tokens[self.at] if self.at < len(self.tokens) else ("", "")
-        if kind == "raised":
-            self.at += 1
-            return Fraction(token.translate(SUPERSCRIPTS))
-        if token not in ("^", "**"):
-            return Fraction(1)
-        self.at += 1
-        if self._peek() != "(":
-            return self._signed()
-        self.at += 1
-        value = self._signed()
-        if self._peek() == "/":
-            self.at += 1
-            below = self._signed()
-            if below == 0:
-                raise self._bad("an exponent is divided by 0")
-            value /= below
-        self._close()
-        return value
-
-    def _signed(self) -> Fraction:
-        kind, token = self._next()
-        sign = 1
-        if token in ("-", "+"):
-            sign = -1 if token == "-" else 1
-            kind, token = self._next()
-        if kind != "number" or len(token) > 8 or "e" in token.lower():
-            raise self._bad(f"an exponent must be a short number, not {token!r}")
-        return sign * Fraction(token)
-
-    def _peek(self) -> str:
-        return self.tokens[self.at][1] if self.at < len(self.tokens) else ""
-
-    def _next(self) -> tuple[str, str]:
-        if self.at >= len(self.tokens):
-            raise self._bad("it ends too early")
-        self.at += 1
-        return self.tokens[self.at - 1]
-
-    def _close(self) -> None:
-        if self._peek() != ")":
-            raise self._bad("a bracket is not closed")
-        self.at += 1
-
-    def _bad(self, what: str) -> GSRError:
-        return GSRError(f"the unit {self.text!r} cannot be read: {what}")
-
-
-def _own(token: str, text: str) -> Dimension:
-    name = token[1:-1].strip()
-    if not name:
-        raise GSRError(f"the unit {text!r} has brackets without a name")
-    return Dimension({f"[{name}]": 1})
+        if isinstance(value, Real) and not isinstance(value, bool):
+            return Fraction(float(value)).limit_denominator(1000)
+    raise GSRError(f"the exponents of a unit are numbers, got {reprlib.repr(value)}")
 
 
 @lru_cache(maxsize=1024)
@@ -278,6 +242,11 @@ def _known(name: str) -> Dimension | None:
 
 
 def _named(name: str, text: str) -> Dimension:
+    if name.startswith("["):
+        own = name[1:-1].strip()
+        if not own:
+            raise GSRError(f"the unit {text!r} has brackets without a name")
+        return Dimension({f"[{own}]": 1})
     found = _known(name)
     if found is None:
         raise GSRError(f"{name!r} in the unit {text!r} is not known; {_hint(name)}")

@@ -6,7 +6,6 @@ Constants that are fitted or looked up are c0, c1, ...; every other name is a me
 
 from __future__ import annotations
 
-import ast
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -14,6 +13,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
+from gsr.exceptions import GSRError
+from gsr.formula import Grammar, Node
+from gsr.formula import parse as parse_formula
+from gsr.formula.symbolic import EVERY
 from gsr.selection.expressions import (
     INVERSE,
     Exponent,
@@ -28,9 +31,10 @@ from gsr.selection.expressions import (
 )
 from gsr.selection.grammar import FILE as COUNTS
 from gsr.selection.grammar import LAW, TARGET, Choice, choices
+from gsr.transformation import POWERS
 
 FILE = Path(__file__).with_name("formulas.txt")
-ROOTS = {"sqrt": Fraction(1, 2), "cbrt": Fraction(1, 3)}
+ROOTS = {name: power for name, power in POWERS.items() if power.denominator > 1}
 MINUS = number(Fraction(-1))
 #: Only whether a number is 1 matters.
 PI = number(Fraction(355, 113))
@@ -78,31 +82,33 @@ def parse(text: str) -> Sum:
 
     Raises
     ------
-    ValueError
+    GSRError
         If the text is no expression of numbers, names, calls, + - * / and ^.
     """
-    try:
-        return _read(ast.parse(text.strip().replace("^", "**"), mode="eval").body)
-    except SyntaxError as error:
-        raise ValueError(f"no expression: {text!r}") from error
+    return _read(parse_formula(text, Grammar(functions=EVERY)), text)
 
 
-def _read(node: ast.expr) -> Sum:
-    match node:
-        case ast.Constant(value=int() | float() as value):
-            return number(Fraction(str(value)))
-        case ast.Name(id=name):
-            return PI if name == "pi" else number(name) if is_constant(name) else variable(name)
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return multiply(MINUS, _read(operand))
-        case ast.Call(func=ast.Name(id=name), args=[argument]):
-            inside = _read(argument)
+def _read(node: Node, text: str) -> Sum:
+    match node.kind, node.text:
+        case "number", shown:
+            return number(Fraction(shown))
+        case "name", "pi":
+            return PI
+        case "name", name:
+            return number(name) if is_constant(name) else variable(name)
+        case "neg", _:
+            return multiply(MINUS, _read(node.parts[0], text))
+        case "call", name if len(node.parts) == 1:
+            inside = _read(node.parts[0], text)
             return power(inside, Exponent(ROOTS[name])) if name in ROOTS else call(name, inside)
-        case ast.BinOp(left=left, op=ast.Pow(), right=right):
-            return _power(left, right)
-        case ast.BinOp(left=left, op=operator, right=right):
-            return _combined(operator, _read(left), _read(right))
-    raise ValueError(f"not allowed in a formula: {ast.unparse(node)}")
+        case "^", _:
+            return _power(node.parts[0], node.parts[1], text)
+        case "call", name:
+            raise GSRError(f"{name} has more than one argument in {text!r}")
+    left, right = (_read(part, text) for part in node.parts)
+    if node.kind in ("+", "-"):
+        return add([left, right if node.kind == "+" else multiply(MINUS, right)])
+    return multiply(left, right if node.kind == "*" else power(right, INVERSE))
 
 
 def is_constant(name: str) -> bool:
@@ -110,31 +116,18 @@ def is_constant(name: str) -> bool:
     return name[0] == "c" and name[1:].isdecimal()
 
 
-def _combined(operator: ast.operator, left: Sum, right: Sum) -> Sum:
-    match operator:
-        case ast.Add():
-            return add([left, right])
-        case ast.Sub():
-            return add([left, multiply(MINUS, right)])
-        case ast.Mult():
-            return multiply(left, right)
-        case ast.Div():
-            return multiply(left, power(right, INVERSE))
-    raise ValueError(f"not allowed in a formula: {operator!r}")
-
-
-def _power(left: ast.expr, right: ast.expr) -> Sum:
+def _power(left: Node, right: Node, text: str) -> Sum:
     """Return a power if the exponent is constant, an exponential if it varies."""
-    base, exponent = _read(left), _read(right)
-    if not base.varying and exponent.varying:
-        return call("exp", multiply(number(f"ln({ast.unparse(left)})"), exponent))
+    base, exponent = _read(left, text), _read(right, text)
     if exponent.varying:
-        return call("exp", multiply(exponent, call("ln", base)))
+        shown = text[slice(*left.span)]
+        logarithm = call("ln", base) if base.varying else number(f"ln({shown})")
+        return call("exp", multiply(logarithm, exponent))
     scale = exponent.terms[0].scale
     if isinstance(scale, Fraction) and len(exponent.terms) == 1:
         return power(base, Exponent(scale))
-    sign, rest = (-1, right.operand) if isinstance(right, ast.UnaryOp) else (1, right)
-    return power(base, Exponent(Fraction(sign), ast.unparse(rest)))
+    sign, rest = (-1, right.parts[0]) if right.kind == "neg" else (1, right)
+    return power(base, Exponent(Fraction(sign), text[slice(*rest.span)]))
 
 
 if __name__ == "__main__":

@@ -103,7 +103,8 @@ class _Reader:
     def read(self, stream: IO[bytes]) -> tuple[Array, Indices]:
         """Return the numbers, and the line of each row."""
         found = list(self._pieces(_pieces(stream, self.layout.skip)))
-        return tuple(map(np.concatenate, zip(*found, strict=True)))  # type: ignore[return-value]
+        values, lines = map(np.concatenate, zip(*found, strict=True))
+        return np.ascontiguousarray(values), lines
 
     def _pieces(self, pieces: Iterator[tuple[int, int, bytes]]) -> Iterator[tuple[Array, Indices]]:
         for before, n_lines, piece in pieces:

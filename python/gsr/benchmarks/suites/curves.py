@@ -33,21 +33,12 @@ LOWEST = 1.25
 
 @dataclass(frozen=True)
 class Feature:
-    """Where the values of a feature lie.
-
-    Parameters
-    ----------
-    name : str
-        Its name in the formula.
-    low, high : float
-        The range.
-    rule : {"linspace", "geomspace", "uniform", "loguniform"}
-        Even steps, even steps of the logarithm, or drawn at random.
-    """
+    """Where the values of a feature lie."""
 
     name: str
     low: float
     high: float
+    #: linspace, geomspace: even steps, also of the logarithm; uniform, loguniform: drawn at random.
     rule: str = "linspace"
 
     @property
@@ -93,26 +84,16 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True)
 class Curve:
-    """A law with named constants.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    formula : str
-        The right side of y = ..., as SymPy text in the features and the constants.
-    constants : mapping
-        Values of the constants; as many as can be told from y.
-    features : tuple of Feature
-        The features, in the order of the columns.
-    n_rows : int
-        Training rows.
-    """
+    """A law with named constants."""
 
     name: str
+    #: The right side of y = ..., as SymPy text in the features and the constants.
     formula: str
+    #: Values of the constants; as many as can be told from y.
     constants: Mapping[str, float]
+    #: In the order of the columns.
     features: tuple[Feature, ...]
+    #: Training rows.
     n_rows: int
 
     @property
@@ -133,16 +114,11 @@ class Curve:
         return np.asarray(np.broadcast_to(y, (len(X),)), dtype=np.float64)
 
     def train(self, seed: int = 0, errors: str = "none") -> Sample:
-        """Return the training rows of one run.
+        """Return the training rows of one run, with errors of a kind.
 
-        Parameters
-        ----------
-        seed : int
-            Number of the run.
-        errors : {"none", "constant", "relative", "sigma"}
-            ``constant``: Gaussian, with 2 % of the standard deviation of y. ``relative``: Gaussian,
-            with 5 % of |y|. ``sigma``: like constant errors, but those of each row are smaller or
-            larger by a factor of up to 3, which is passed to the fit.
+        ``constant``: Gaussian, with 2 % of the standard deviation of y. ``relative``: Gaussian,
+        with 5 % of |y|. ``sigma``: like constant errors, but those of each row are smaller or
+        larger by a factor of up to 3, which is passed to the fit.
         """
         rng = self.generator(seed, "rows")
         X = np.column_stack([feature.values(self.n_rows, rng) for feature in self.features])

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gsr.formula import expression
+
 DATA = files("gsr.benchmarks.suites") / "data"
 
 
@@ -41,10 +43,11 @@ def compiled(
 
     symbols = {name: sympy.Symbol(name, real=real) for name in names}
 
-    def parsed(text: str) -> Any:
-        return sympy.sympify(text, locals=symbols)
-
-    whole = parsed(formula) if isinstance(formula, str) else [parsed(text) for text in formula]
+    whole = (
+        expression(formula, symbols)
+        if isinstance(formula, str)
+        else [expression(text, symbols) for text in formula]
+    )
     modules = [{"harmonic": _harmonic}, "numpy"]
     function: Callable[..., Any] = sympy.lambdify(list(symbols.values()), whole, modules=modules)
     return function

@@ -9,6 +9,7 @@ import numpy as np
 
 from gsr.benchmarks.suites.formulas import compiled
 from gsr.benchmarks.suites.sampling import Array, Sampling
+from gsr.formula import expression
 
 REDRAWS = 1000
 
@@ -73,7 +74,7 @@ class Problem:
         import sympy
 
         symbols = {name: sympy.Symbol(name, **assumptions) for name in self.variables}
-        return sympy.sympify(self.expression, locals=symbols)
+        return expression(self.expression, symbols)
 
     def generator(self, seed: int, purpose: str) -> np.random.Generator:
         """Return a random stream of its own for every problem, seed and purpose."""

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gsr.transformation import Array
-
+Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 ULPS = 4
 
@@ -100,7 +99,12 @@ def power(a: Interval, n: int) -> Interval:
     return _outward(low, high, ULPS)
 
 
-def _monotone(function: Callable[[Array], Array]) -> Callable[[Interval], Interval]:
+# ---- images --------------------------------------------------------------------------------------
+
+
+def monotone(function: Callable[[Array], Array]) -> Callable[[Interval], Interval]:
+    """Return the image of intervals under a function that never falls."""
+
     def image(a: Interval) -> Interval:
         with np.errstate(all="ignore"):
             return _outward(function(a.low), function(a.high), ULPS)
@@ -108,7 +112,13 @@ def _monotone(function: Callable[[Array], Array]) -> Callable[[Interval], Interv
     return image
 
 
-def _cos(a: Interval) -> Interval:
+def flat(value: float) -> Callable[[Interval], Interval]:
+    """Return the image of intervals under a constant."""
+    return lambda a: constant(value, len(a.low))
+
+
+def cos(a: Interval) -> Interval:
+    """Return cos(a)."""
     # Maxima are at even, minima at odd multiples of pi; slack covers the rounding of the quotient.
     with np.errstate(all="ignore"):
         slack = 8 * np.finfo(float).eps * (1.0 + a.size / np.pi)
@@ -122,19 +132,19 @@ def _cos(a: Interval) -> Interval:
     return Interval(low, np.where(top | unknown, 1.0, np.minimum(wide.high, 1.0)))
 
 
-def _sin(a: Interval) -> Interval:
-    quarter = _outward(a.low - np.pi / 2, a.high - np.pi / 2, ULPS)
-    return _cos(quarter)
+def sin(a: Interval) -> Interval:
+    """Return sin(a)."""
+    return cos(_outward(a.low - np.pi / 2, a.high - np.pi / 2, ULPS))
 
 
-def _tan(a: Interval) -> Interval:
-    open_ = _cos(a).has_zero
-    with np.errstate(all="ignore"):
-        wide = _outward(np.tan(a.low), np.tan(a.high), ULPS)
+def tan(a: Interval) -> Interval:
+    """Return tan(a); everything where a has a pole."""
+    open_ = cos(a).has_zero
+    wide = monotone(np.tan)(a)
     return Interval(np.where(open_, -np.inf, wide.low), np.where(open_, np.inf, wide.high))
 
 
-def _ln(a: Interval) -> Interval:
+def ln(a: Interval) -> Interval:
     """Return ln|a|."""
     with np.errstate(all="ignore"):
         ends = np.log(np.abs(np.array([a.low, a.high])))
@@ -142,43 +152,30 @@ def _ln(a: Interval) -> Interval:
     return Interval(np.where(a.has_zero, -np.inf, wide.low), wide.high)
 
 
-def _sqrt(a: Interval) -> Interval:
-    with np.errstate(all="ignore"):
-        wide = _outward(np.sqrt(np.maximum(a.low, 0)), np.sqrt(np.maximum(a.high, 0)), ULPS)
+def sqrt(a: Interval) -> Interval:
+    """Return the root of what is not negative in a."""
+    wide = monotone(lambda t: np.asarray(np.sqrt(np.maximum(t, 0))))(a)
     return Interval(np.maximum(wide.low, 0.0), wide.high)
 
 
-def _exp(a: Interval) -> Interval:
-    wide = _monotone(np.exp)(a)
+def exp(a: Interval) -> Interval:
+    """Return exp(a)."""
+    wide = monotone(np.exp)(a)
     return Interval(np.maximum(wide.low, 0.0), wide.high)
 
 
-def _tanh(a: Interval) -> Interval:
-    wide = _monotone(np.tanh)(a)
+def tanh(a: Interval) -> Interval:
+    """Return tanh(a)."""
+    wide = monotone(np.tanh)(a)
     return Interval(np.maximum(wide.low, -1.0), np.minimum(wide.high, 1.0))
 
 
-def _abs(a: Interval) -> Interval:
+def absolute(a: Interval) -> Interval:
+    """Return |a|."""
     ends = np.abs(np.array([a.low, a.high]))
     return Interval(np.where(a.has_zero, 0.0, ends.min(axis=0)), ends.max(axis=0))
 
 
-#: The transformations of the table, where they are defined.
-IMAGES: dict[str, Callable[[Interval], Interval]] = {
-    "one": lambda a: constant(1.0, len(a.low)),
-    "identity": lambda a: a,
-    "inverse": reciprocal,
-    "square": lambda a: power(a, 2),
-    "cube": lambda a: power(a, 3),
-    "sqrt": _sqrt,
-    "cos": _cos,
-    "sin": _sin,
-    "tan": _tan,
-    "tanh": _tanh,
-    "exp": _exp,
-    "ln": _ln,
-    "exp_neg": lambda a: _exp(scale(a, -1.0)),
-    "cbrt": _monotone(np.cbrt),
-    "abs": _abs,
-    "arctan": _monotone(np.arctan),
-}
+def sign(a: Interval) -> Interval:
+    """Return the sign of a: from -1 to 1 where a has 0."""
+    return Interval(np.where(a.low > 0, 1.0, -1.0), np.where(a.high < 0, -1.0, 1.0))

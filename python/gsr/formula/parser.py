@@ -1,0 +1,330 @@
+"""Reads formulas and units into a syntax tree; nothing is evaluated, and every size has a limit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
+
+from gsr.exceptions import GSRError
+
+#: Limits: characters, tokens, nested brackets and signs, and characters of a number.
+LONGEST = 5000
+MOST_TOKENS = 300
+DEEPEST = 40
+MOST_DIGITS = 25
+#: Numbers beyond this, or below its reciprocal, are mistakes.
+LARGEST = 1e100
+#: Characters of a long formula that a message quotes.
+QUOTED = 120
+TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|`(?P<quoted>[^`]*)`"
+    r"|(?P<name>[^\W\d]\w*)|(?P<sign>\*\*|==|[-+*/^()=|,·⋅×−]))"
+)
+SAME_AS = {"**": "^", "·": "*", "⋅": "*", "×": "*", "−": "-", "==": "="}
+
+
+@dataclass(frozen=True)
+class Node:
+    """A number, a name, a call, or an operation on nodes.
+
+    Parameters
+    ----------
+    kind : str
+        ``"number"``, ``"name"``, ``"call"``, ``"neg"``, or one of ``+ - * / ^``.
+    text : str
+        The number, the name, or the function that is called.
+    parts : tuple of Node
+        Operands or arguments.
+    span : tuple of two int
+        First and last position in the formula.
+    """
+
+    kind: str
+    text: str = ""
+    parts: tuple[Node, ...] = ()
+    span: tuple[int, int] = (0, 0)
+
+    def walk(self) -> Iterator[Node]:
+        """Yield the node and all its descendants."""
+        yield self
+        for part in self.parts:
+            yield from part.walk()
+
+    def names(self) -> set[str]:
+        """Return the variables and constants in the node, without functions."""
+        return {node.text for node in self.walk() if node.kind == "name"}
+
+
+@dataclass(frozen=True)
+class Token:
+    """A piece of text and its position."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+@dataclass
+class Grammar:
+    """What the names in a text mean.
+
+    Parameters
+    ----------
+    known : collection of str
+        Names that are no functions, such as features and target.
+    functions : collection of str
+        Names that may stand before a bracket.
+    what : str
+        What messages call the text.
+    token : re.Pattern
+        Splits the text.
+    """
+
+    known: Collection[str] = ()
+    functions: Collection[str] = ()
+    what: str = "formula"
+    token: re.Pattern[str] = field(default=TOKEN, repr=False)
+
+
+def sides(text: str, grammar: Grammar) -> list[Node]:
+    """Return the one or two sides of a formula.
+
+    Raises
+    ------
+    GSRError
+        Says where the text cannot be read, and why.
+    """
+    if len(text) > LONGEST:
+        raise GSRError(
+            f"a {grammar.what} has at most {LONGEST} characters, got {len(text)}: {text[:40]!r}..."
+        )
+    return Parser(text, grammar).sides()
+
+
+def parse(text: str, grammar: Grammar) -> Node:
+    """Return the tree of a text that is no equation."""
+    found = sides(text, grammar)
+    if len(found) > 1:
+        raise GSRError(f"{text!r} must be an expression, without '='")
+    return found[0]
+
+
+class Parser:
+    """Recursive descent; a space is a product.
+
+    Parameters
+    ----------
+    text, grammar
+        As for `sides`.
+    """
+
+    def __init__(self, text: str, grammar: Grammar) -> None:
+        self.text, self.grammar = text, grammar
+        self.at, self.depth, self.bars = 0, 0, 0
+        self.tokens = list(self._tokens())
+        if len(self.tokens) > MOST_TOKENS:
+            raise GSRError(
+                f"a {grammar.what} has at most {MOST_TOKENS} numbers, names and signs,"
+                f" got {len(self.tokens)}"
+            )
+
+    def _tokens(self) -> Iterator[Token]:
+        at, end = 0, len(self.text.rstrip())
+        while at < end:
+            match = self.grammar.token.match(self.text, at)
+            if match is None:
+                at += len(self.text[at:]) - len(self.text[at:].lstrip())
+                raise self._bad(f"{self.text[at]!r} has no meaning there", at)
+            kind = str(match.lastgroup)
+            shown = SAME_AS.get(match[kind], match[kind])
+            token = Token(kind, shown, match.start(kind), match.end())
+            if kind == "number":
+                self._check_number(token)
+            yield token
+            at = match.end()
+
+    def _check_number(self, token: Token) -> None:
+        if len(token.text) > MOST_DIGITS:
+            raise self._bad(f"the number {token.text[:MOST_DIGITS]}... is too long", token.start)
+        if not (float(token.text) == 0.0 or 1 / LARGEST < float(token.text) < LARGEST):
+            raise self._bad(f"the number {token.text} is out of range", token.start)
+
+    # ---- sums and products -------------------------------------------------------------------
+
+    def sides(self) -> list[Node]:
+        """Return left and right side, or the only one."""
+        found = [self._sum()]
+        if self._peek() == "=":
+            self.at += 1
+            found.append(self._sum())
+        if self.at < len(self.tokens):
+            raise self._no_meaning(self.tokens[self.at])
+        return found
+
+    def _sum(self) -> Node:
+        found = self._product()
+        while self._peek() in ("+", "-"):
+            sign = self._next().text
+            found = _joined(sign, found, self._product())
+        return found
+
+    def _product(self) -> Node:
+        found, divided = self._signed(), False
+        while self.at < len(self.tokens):
+            sign = self._peek()
+            if sign in ("*", "/"):
+                self.at += 1
+                factor = self._signed()
+                divided = sign == "/" and factor.kind != "number"
+                found = _joined(sign, found, factor)
+            elif self._starts_factor():
+                if divided:
+                    shown = self.text[found.span[0] : self.tokens[self.at].end]
+                    raise self._bad(
+                        f"{shown!r} could be meant either way; put the divisor in brackets",
+                        found.span[0],
+                    )
+                found = _joined("*", found, self._power())
+            else:
+                break
+        return found
+
+    def _starts_factor(self) -> bool:
+        token = self.tokens[self.at]
+        bar = token.text == "|" and self.bars == 0
+        return token.kind in ("number", "name", "quoted") or token.text == "(" or bar
+
+    def _signed(self) -> Node:
+        if self._peek() not in ("-", "+"):
+            return self._power()
+        sign = self._next()
+        self._deeper(sign)
+        inner = self._signed()
+        self.depth -= 1
+        return Node("neg", "", (inner,), (sign.start, inner.span[1])) if sign.text == "-" else inner
+
+    def _power(self) -> Node:
+        base = self._atom()
+        if self.at < len(self.tokens) and self.tokens[self.at].kind == "raised":
+            return _joined("^", base, _superscript(self._next()))
+        if self._peek() != "^":
+            return base
+        self._deeper(self._next())
+        exponent = self._signed()
+        self.depth -= 1
+        return _joined("^", base, exponent)
+
+    # ---- atoms -------------------------------------------------------------------------------
+
+    def _atom(self) -> Node:
+        token = self._next()
+        span = (token.start, token.end)
+        if token.kind == "number":
+            return Node("number", token.text, (), span)
+        if token.kind == "quoted":
+            if token.text not in self.grammar.known:
+                there = ", ".join(sorted(self.grammar.known))
+                raise self._bad(
+                    f"`{token.text}` is no feature and not the target; there are {there}",
+                    token.start,
+                )
+            return Node("name", token.text, (), (token.start - 1, token.end))
+        if token.kind == "name":
+            return self._named(token)
+        if token.text == "(":
+            return replace(self._inside(token), span=(token.start, self.tokens[self.at - 1].end))
+        if token.text == "|" and self.bars == 0:
+            return self._barred(token)
+        raise self._no_meaning(token)
+
+    def _named(self, token: Token) -> Node:
+        following = self.tokens[self.at] if self.at < len(self.tokens) else None
+        opening = "" if following is None else following.text
+        if token.text in self.grammar.functions and opening == "(":
+            return self._call(token)
+        if token.text == "ln" and opening == "|" and not self.bars:
+            inside = self._barred(self._next())
+            return Node("call", "ln", (inside,), (token.start, inside.span[1]))
+        touches = following is not None and following.start == token.end
+        if token.text not in self.grammar.known and opening == "(" and touches:
+            raise self._bad(
+                f"{token.text!r} is no function that can be used; for a product write"
+                f" {token.text}*(...)",
+                token.start,
+            )
+        return Node("name", token.text, (), (token.start, token.end))
+
+    def _call(self, token: Token) -> Node:
+        parts = [self._inside(self._next(), ends=(")", ","))]
+        while self.tokens[self.at - 1].text == ",":
+            parts.append(self._inside(self.tokens[self.at - 1], ends=(")", ",")))
+        return Node("call", token.text, tuple(parts), (token.start, self.tokens[self.at - 1].end))
+
+    def _inside(self, opening: Token, ends: tuple[str, ...] = (")",)) -> Node:
+        self._deeper(opening)
+        bars, self.bars = self.bars, 0
+        inner = self._sum()
+        self.bars = bars
+        self.depth -= 1
+        self._close(ends)
+        return inner
+
+    def _barred(self, opening: Token) -> Node:
+        self.bars += 1
+        inner = self._sum()
+        self.bars -= 1
+        self._close(("|",))
+        return Node("call", "abs", (inner,), (opening.start, self.tokens[self.at - 1].end))
+
+    def _close(self, ends: tuple[str, ...]) -> None:
+        if self._peek() not in ends:
+            raise self._bad(f"a {ends[0]} is missing", self._position())
+        self.at += 1
+
+    # ---- tokens ------------------------------------------------------------------------------
+
+    def _deeper(self, token: Token) -> None:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise self._bad(f"it is nested more than {DEEPEST} deep", token.start)
+
+    def _peek(self) -> str:
+        if self.at >= len(self.tokens) or self.tokens[self.at].kind != "sign":
+            return ""
+        return self.tokens[self.at].text
+
+    def _next(self) -> Token:
+        if self.at >= len(self.tokens):
+            raise self._bad("it ends too early", self._position())
+        self.at += 1
+        return self.tokens[self.at - 1]
+
+    def _position(self) -> int:
+        return self.tokens[self.at].start if self.at < len(self.tokens) else len(self.text)
+
+    def _no_meaning(self, token: Token) -> GSRError:
+        return self._bad(f"{token.text!r} has no meaning there", token.start)
+
+    def _bad(self, why: str, at: int) -> GSRError:
+        first = max(0, min(at - QUOTED // 2, len(self.text) - QUOTED))
+        shown = "..." * (first > 0) + self.text[first : first + QUOTED]
+        shown += "..." * (first + QUOTED < len(self.text))
+        return GSRError(
+            f"the {self.grammar.what} {shown!r} cannot be read at column {at + 1}: {why}"
+        )
+
+
+def _joined(kind: str, left: Node, right: Node) -> Node:
+    return Node(kind, "", (left, right), (left.span[0], right.span[1]))
+
+
+SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+
+
+def _superscript(token: Token) -> Node:
+    """Return the exponent that superscript digits are."""
+    text, span = token.text.translate(SUPERSCRIPTS), (token.start, token.end)
+    number = Node("number", text.lstrip("+-"), (), span)
+    return Node("neg", "", (number,), span) if text.startswith("-") else number
