@@ -236,7 +236,7 @@ def test_an_interruption_keeps_the_targets_before_it(
     monkeypatch.setattr(GSRRegressor, "_conclude", interrupted)
     folder = two.with_name("run")
     assert main(["fit", str(two), "--target", "y,z,b", "--seed", "0", "-o", str(folder)]) == 130
-    assert "no search was run for the target 'b'" in capsys.readouterr().err
+    assert "no search was run for target 'b'" in capsys.readouterr().err
     assert list(gsr.load(folder / "model.json").models_) == ["y", "z"]
     assert (folder / "sample.csv").read_text().startswith("a,y,z\n")
 

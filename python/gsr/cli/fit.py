@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gsr import options
+from gsr.cli.messages import terminal_output
 from gsr.cli.terminal import (
     INTERRUPTED,
     NO_LAW,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from gsr.runs.config import Config
     from gsr.runs.run_folder import Outcome
 
+log = logging.getLogger(__name__)
 ABOUT = """\
 Look for a law g(y) = f(x) in a table. The law, the front of error against complexity and what the
 law leaves are printed; nothing is written unless -o or --save is given."""
@@ -160,20 +162,17 @@ def _add_rest(running: Any, output: Any) -> None:
 
 
 def _fit(arguments: argparse.Namespace) -> int:
-    from gsr.cli.messages import terminal_output
-
     config = _config(arguments)
     with terminal_output(config.get("log", "level")):
-        return _run(config, arguments)
+        return _fit_table(config, arguments)
 
 
-def _run(config: Config, arguments: argparse.Namespace) -> int:
+def _fit_table(config: Config, arguments: argparse.Namespace) -> int:
     from gsr.cli.fit_data import load
     from gsr.files import Source, WritingError, sha256
     from gsr.runs import run_folder
     from gsr.tables import path_of
 
-    log = logging.getLogger(__name__)
     for section in config.ignored():
         log.info("the section [%s] is for cluster runs and is not used here", section)
     folder = config.get("run", "output")
@@ -184,7 +183,6 @@ def _run(config: Config, arguments: argparse.Namespace) -> int:
     digest = sha256(file) if file is not None and folder is not None else None
     with config.locating():
         data = load(source, config)
-    data.log()
     if folder is not None:
         folder = run_folder.prepare(folder, config.get("run", "overwrite"), config=config)
     columns = data.columns[0] if data.y.ndim == 1 else list(data.columns)
@@ -200,10 +198,10 @@ def _run(config: Config, arguments: argparse.Namespace) -> int:
         _print(outcome, arguments)
     except WritingError as error:
         failures.append(str(error))
-    _log_left_out(outcome, log)
+    _log_left_out(outcome)
     for name in data.targets[len(outcome.laws) :]:
-        log.info("no search was run for the target %r", name)
-    return _ending(outcome, failures, log)
+        log.warning("no search was run for target %r", name)
+    return _ending(outcome, failures)
 
 
 def _config(arguments: argparse.Namespace) -> Config:
@@ -328,14 +326,14 @@ def _print(outcome: Outcome, arguments: argparse.Namespace) -> None:
         show(f"\n{text}" if number else text)
 
 
-def _log_left_out(outcome: Outcome, log: logging.Logger) -> None:
+def _log_left_out(outcome: Outcome) -> None:
     for laws in outcome.laws.values():
         line = laws.model._left_out_line()
-        if line and not laws.model.verbose:  # the search has printed it otherwise
+        if line and not laws.model.verbose:  # otherwise the display has shown it
             log.info("%s", line)
 
 
-def _ending(outcome: Outcome, failures: list[str], log: logging.Logger) -> int:
+def _ending(outcome: Outcome, failures: list[str]) -> int:
     for failure in failures:
         complain(failure)
     if failures:

@@ -1,10 +1,10 @@
-"""From a table in a file to what the estimator is fitted to, with notes about what is odd."""
+"""From a table in a file to what the estimator is fitted to; what is odd is logged."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,7 @@ from gsr.tables import Array, Column, Table
 if TYPE_CHECKING:
     from gsr.runs.config import Config
 
+log = logging.getLogger(__name__)
 #: A column that follows the target closer than this is a copy of it.
 COPY = 1e-12
 #: Names that a message lists.
@@ -47,8 +48,6 @@ class FitData:
         Names of the features and of the targets.
     columns : tuple of str
         The columns of the targets in the table.
-    notes : list of (int, str)
-        What the user should know about the table, each with the level of a log.
     """
 
     X: Array
@@ -58,16 +57,21 @@ class FitData:
     targets: tuple[str, ...]
     columns: tuple[str, ...]
     sigma: Array | None = None
-    notes: list[tuple[int, str]] = field(default_factory=list)
-
-    def log(self) -> None:
-        """Log what the user should know about the table."""
-        for level, note in self.notes:
-            logging.getLogger(__name__).log(level, "%s", note)
 
 
 def load(source: Source, config: Config) -> FitData:
-    """Read the columns of a table that the section `data` of a configuration asks for.
+    """Read the table of a configuration; remarks about it are logged.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    config : Config
+        Section `data` says what to take of it.
+
+    Returns
+    -------
+    FitData
 
     Raises
     ------
@@ -82,15 +86,15 @@ def load(source: Source, config: Config) -> FitData:
         delimiter=config.get("data", "delimiter"),
         sheet=config.get("data", "sheet"),
     )
-    notes = [(logging.INFO, note) for note in table.notes]
+    for note in table.notes:
+        log.info("%s", note)
     if config.get("data", "target") is None:
-        text = f"the target is the last column, {roles.targets[0]!r}; --target chooses another"
-        notes.append((logging.INFO, text))
-    table = _complete(table, config.get("data", "missing"), notes)
+        log.info("the target is the last column, %r; --target chooses another", roles.targets[0])
     targets = [table.names.index(name) for name in roles.targets]
     weights = None if roles.weights is None else table.names.index(roles.weights)
     errors = None if roles.errors is None else table.names.index(roles.errors)
     others = [c for c in range(len(table.names)) if c not in (*targets, weights, errors)]
+    table = _complete(table, config.get("data", "missing"))
     found = FitData(
         table.values[:, others],
         np.ascontiguousarray(table.values[:, targets[0] if roles.is_one else targets]),
@@ -99,11 +103,10 @@ def load(source: Source, config: Config) -> FitData:
         roles.targets if table.named else _numbered(len(targets)),
         roles.targets,
         None if errors is None else deviations(table, errors),
-        notes,
     )
     if not any(config.is_set(*key) for key in NAMING):
-        found = _without_constants(found, table.origin)
-    _note_copies(found)
+        found = without_constants(found, table.origin)
+    warn_of_copies(found)
     return found
 
 
@@ -232,8 +235,8 @@ class _Roles:
                 raise GSRError(f"{self._origin}: {name!r} is both among --features and --drop")
 
 
-def _complete(table: Table, missing: str, notes: list[tuple[int, str]]) -> Table:
-    """Return the table without rows that have missing values, if those are to be dropped."""
+def _complete(table: Table, missing: str) -> Table:
+    """Return the table without rows that miss a value, if that is wanted."""
     infinite = np.isinf(table.values)
     if infinite.any():
         row, column = (int(k) for k in np.argwhere(infinite)[0])
@@ -251,12 +254,12 @@ def _complete(table: Table, missing: str, notes: list[tuple[int, str]]) -> Table
         )
     if gaps.rows.all():
         raise GSRError(f"{table.origin}: every row misses a value, in {gaps.columns}")
-    notes.append((logging.INFO, f"{gaps}, and are left out"))
+    log.info("%s, and are left out", gaps)
     lines = None if table.lines is None else table.lines[~gaps.rows]
     return replace(table, values=table.values[~gaps.rows], lines=lines)
 
 
-def _without_constants(data: FitData, origin: str) -> FitData:
+def without_constants(data: FitData, origin: str) -> FitData:
     """Leave out features that are the same in every row."""
     constant = (data.X[:1] == data.X).all(axis=0)
     if not constant.any() or len(data.X) < 2:
@@ -264,24 +267,26 @@ def _without_constants(data: FitData, origin: str) -> FitData:
     names = _named([name for name, c in zip(data.names, constant, strict=True) if c])
     if constant.all():
         raise GSRError(f"{origin}: no feature varies ({names}): no law to find")
-    data.notes.append((logging.INFO, f"left out, since the same in every row: {names}"))
+    log.info("left out, since the same in every row: %s", names)
     kept = np.flatnonzero(~constant)
     return replace(data, X=data.X[:, kept], names=tuple(data.names[c] for c in kept))
 
 
-def _note_copies(data: FitData) -> None:
-    """Note which features are a target under another name, or times a number."""
+def warn_of_copies(data: FitData) -> None:
+    """Warn of features that are a target under another name, or times a number."""
     if len(data.y) < 2:
         return
     for target, y in zip(data.targets, data.y.reshape(len(data.y), -1).T, strict=True):
         for name, column in zip(data.names, data.X.T, strict=True):
             same = _copied(column, y)
             if same:
-                text = (
-                    f"the feature {name!r} is {same} the target {target!r} in every row; the law "
-                    "will say just that. If it is not known beforehand, use --drop"
+                log.warning(
+                    "the feature %r is %s the target %r in every row; the law will say just that. "
+                    "If it is not known beforehand, use --drop",
+                    name,
+                    same,
+                    target,
                 )
-                data.notes.append((logging.WARNING, text))
 
 
 def _copied(column: Array, target: Array) -> str:

@@ -34,6 +34,8 @@ from gsr.whole_files import remove_leftovers
 log = logging.getLogger(__name__)
 #: Settings of the core that do not change what is searched for.
 NOT_THE_PROBLEM = ("max_generations", "max_evaluations", "n_threads", "max_bytes")
+#: Settings that fingerprints keep apart, as in the run folders of earlier versions.
+LIMITS = ("max_terms", "max_complexity")
 #: A search that ended so has nothing left to do.
 DONE = ("exact", "threshold")
 #: What a configuration is given to, to repeat a run.
@@ -179,7 +181,10 @@ def _warn_of_time_limit(config: Config) -> None:
 def fingerprint(blueprint: Blueprint, seed: int) -> str:
     """Return what identifies a problem: a digest of its rows and of all that defines the search."""
     fixed = {k: v for k, v in blueprint.settings.items() if k not in NOT_THE_PROBLEM}
-    text = replace(blueprint, settings=fixed).to_json()
+    content = json.loads(replace(blueprint, settings=fixed).to_json())
+    for name in LIMITS:
+        content[name] = content["settings"].pop(name)
+    text = json.dumps(content, sort_keys=True)
     digest = hashlib.sha256(json.dumps([seed, text]).encode())
     for array in (blueprint.X, blueprint.y, blueprint.weights):
         digest.update(b"-" if array is None else np.ascontiguousarray(array).tobytes())

@@ -57,10 +57,7 @@ def _loaded(mistakes: Mistakes) -> FitData | None:
     source = mistakes.attempt(lambda config: files.Source(config.data_path()), PATH)
     if source is None:
         return None
-    data = mistakes.attempt(lambda config: _load(source, config), PATH)
-    if data is not None:
-        data.log()
-    return data
+    return mistakes.attempt(lambda config: _load(source, config), PATH)
 
 
 def _posed(
