@@ -50,6 +50,8 @@ def test_text_becomes_an_expression(text, expected):
         ("x1, x2", "column 3: ',' has no meaning"),
         ("x1 + x3", "'x3' is not one of the variables x1, x2"),
         ("x1 = x2", "without '='"),
+        ("1 + x2 (x1 + 2)^99", r"the part '\(x1 \+ 2\)\^99' of the formula has a power above 64"),
+        ("x1 + x2/(1 - 1)", r"the part 'x2/\(1 - 1\)' of the formula divides by 0"),
         ("sin + x1", "needs its argument in brackets"),
         ("sin(x1, x2)", r"takes 1 argument\(s\), not 2"),
         ("x1.__class__", "column 3: '.' has no meaning"),

@@ -9,7 +9,7 @@ from typing import Any
 
 from gsr import _core
 from gsr.encoding.forms import cube_root, without_bars
-from gsr.encoding.powers import UNITS, Argument, Power, argument_of, merged, scales_for
+from gsr.encoding.powers import Argument, Power, argument_of, merged, scales_for
 from gsr.encoding.rows import PRODUCT, SUM, VARIABLE
 from gsr.exceptions import GSRError
 from gsr.formula import expression as read_expression
@@ -44,17 +44,12 @@ class Matcher:
         The variables.
     n_v : int
         Most operands of one argument.
-    spread : bool
-        Whether a number may go into rows that cancel otherwise, as t/2 = t^2/(2 t).
     """
 
-    def __init__(
-        self, library: Library, names: Sequence[str], n_v: int, *, spread: bool = True
-    ) -> None:
+    def __init__(self, library: Library, names: Sequence[str], n_v: int) -> None:
         self.library = library
         self.names = list(names)
         self.n_v = n_v
-        self.spread = spread
         self.calls: list[FoundRow] = []
         self.monomial: Counter[int] = Counter()
         self.sums: Counter[Argument] = Counter()
@@ -207,50 +202,31 @@ class Matcher:
 
     def _with_coefficient(self, coefficient: Any) -> list[Power]:
         """Return the rows of powers that have the coefficient inside their arguments."""
-        compact = self.roots + self._sum_rows() + self._monomial_rows(together=True)
+        powers = self.roots + self._sum_rows() + self._monomial_rows()
         if coefficient == 1:
-            return compact
+            return powers
         sixth = coefficient**6
         if coefficient.is_positive and sixth.is_Rational:
-            room = _core.MAX_ROWS - len(self.calls)
-            for powers in (compact, *(self._spread() if self.spread else ())):
-                scales = scales_for(powers, Fraction(int(sixth.p), int(sixth.q)), self.n_v)
-                scaled = [p.scaled(k) for p, k in zip(powers, scales or (), strict=False)]
-                if scales is not None and len(merged(scaled, self.n_v)) <= room:
-                    return merged(scaled, self.n_v)
+            scales = scales_for(powers, Fraction(int(sixth.p), int(sixth.q)), self.n_v)
+            if scales is not None:
+                scaled = [p.scaled(k) for p, k in zip(powers, scales, strict=True)]
+                return merged(scaled, self.n_v)
         raise self._cannot(coefficient)
-
-    def _spread(self) -> Iterator[list[Power]]:
-        """Return other rows with the same product, which have more room for a coefficient.
-
-        SymPy has cancelled what t sqrt(2) = sqrt(t) sqrt(2 t) and t/2 = t^2/(2 t) came from.
-        """
-        others = self.roots + self._sum_rows()
-        choices = [others + self._monomial_rows(together=False, plain=p) for p in (False, True)]
-        yield from choices
-        for rows in choices:
-            for power in dict.fromkeys(rows):
-                if all(name in self.library for name in UNITS):
-                    yield rows + [Power(*unit, power.argument) for unit in UNITS.items()]
-                if power.name == "identity" and "sqrt" in self.library:
-                    rest = list(rows)
-                    rest.remove(power)
-                    yield rest + [Power("sqrt", Fraction(1, 2), power.argument)] * 2
 
     def _sum_rows(self) -> list[Power]:
         return [row for argument, n in self.sums.items() for row in self._fewest(argument, n)]
 
-    def _monomial_rows(self, together: bool, plain: bool = True) -> list[Power]:
+    def _monomial_rows(self) -> list[Power]:
         above = {v: n for v, n in self.monomial.items() if n > 0}
         powers = set(above.values())
         found: list[Power] = []
         for v, n in self.monomial.items():
-            found += self._fewest(argument_of(PRODUCT, [v]), n, plain=plain)
-        if together and powers in ({2}, {3}):
+            found += self._fewest(argument_of(PRODUCT, [v]), n, plain=True)
+        if powers in ({2}, {3}):
             whole = self._fewest(argument_of(PRODUCT, sorted(above)), powers.pop())
             if len(whole) == 1:
                 found = [row for row in found if row.power < 0] + whole
-        return merged(found, self.n_v) if together else found
+        return merged(found, self.n_v)
 
     def _fewest(self, argument: Argument, n: int, plain: bool = False) -> list[Power]:
         """Return as few rows as can be whose product is argument^n; identities alone if plain."""

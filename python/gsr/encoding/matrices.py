@@ -8,6 +8,7 @@ target. Entries that have no meaning (Remark 1) may hold any integer or None.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -193,24 +194,21 @@ def encode(
     n_features: int,
     *,
     n_v: int | None = None,
-    plain: bool = False,
 ) -> IntegerMatrix:
     """Return the basis matrix of an expression in x1..xd; the inverse of `decode`.
 
     Parameters
     ----------
     expression : sympy.Expr or str
-        Made of transformations of the library, sums, products, quotients and numbers. Text such
-        as ``"x2 cos(x1^2 x2)/(1 + x3)"`` will do.
+        Made of transformations of the library, sums, products, quotients and numbers, such as
+        ``"x2 cos(x1^2 x2)/(1 + x3)"``. The paper's matrices are preferred: products of
+        transformations, each of a variable, a sum or a product of variables with multiplicities.
     library : Library
         Its mapping table.
     n_features : int
         The number d of features.
     n_v : int, optional
         Number of variable columns of the matrix; as few as needed unless given.
-    plain : bool
-        Whether only the paper's matrices will do: products of transformations, each of a variable,
-        a sum or a product of variables with multiplicities. They are preferred anyway.
 
     Returns
     -------
@@ -224,17 +222,17 @@ def encode(
     """
     names = [f"x{v}" for v in range(1, n_features + 1)]
     width = n_v or _core.MAX_VARIABLES
-    matrix = _recognised(parsed(expression, names), library, names, width, plain)
+    matrix = _recognised(parsed(expression, names), library, names, width)
     short = canonical(matrix, library, n_features)
     return [row if row[1] == WEIGHTED else row[:2] + _padded(row[2:], n_v or 0) for row in short]
 
 
-def encode_target(expression: Any, library: Library, *, plain: bool = False) -> IntegerMatrix:
+def encode_target(expression: Any, library: Library) -> IntegerMatrix:
     """Return the basis matrix of an expression in y: of one column if that is enough.
 
     Parameters
     ----------
-    expression, library, plain
+    expression, library
         As for `encode`.
 
     Returns
@@ -244,32 +242,27 @@ def encode_target(expression: Any, library: Library, *, plain: bool = False) -> 
     """
     form = parsed(expression, ["y"])
     try:
-        matrix = _recognised(form, library, ["y"], 1, plain)
+        matrix = _recognised(form, library, ["y"], 1)
     except GSRError:
-        if plain:
-            raise
-        matrix = _recognised(form, library, ["y"], _core.MAX_VARIABLES, plain)
+        matrix = _recognised(form, library, ["y"], _core.MAX_VARIABLES)
     if all(row[1] == VARIABLE and row[2] == 1 for row in matrix):
         matrix = [row[:1] for row in matrix]
     return canonical(matrix, library)
 
 
 def _recognised(
-    expression: Any, library: Library, names: Sequence[str], width: int, plain: bool
+    expression: Any, library: Library, names: Sequence[str], width: int
 ) -> IntegerMatrix:
-    """Return a matrix of the expression: a plain one, unless a number had better be a weight."""
+    """Return a matrix as the paper has them if there is one and no number is better a weight."""
     import sympy
 
     if "cbrt" in library:
         expression = with_cube_roots(expression)
-    if plain or not expression.has(sympy.Float):
-        try:
-            found = Matcher(library, names, width, spread=plain).match(expression)
+    if not expression.has(sympy.Float):
+        with suppress(GSRError):
+            found = Matcher(library, names, width).match(expression)
             found = found or [(library.code("one"), VARIABLE, (1,))]
             return [[code, kind, *_padded(operands, width)] for code, kind, operands in found]
-        except GSRError:
-            if plain:
-                raise
     product = Composer(library, names, width).compose(expression)
     return matrix_of(product, width) or [[library.code("one"), VARIABLE, 1]]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gsr.exceptions import GSRError
-from gsr.formula.parser import LARGEST, Grammar, Node, parse
+from gsr.formula.parser import LARGEST, QUOTED, Grammar, Node, parse
 
 #: Powers beyond this are no structure that can be encoded, and SymPy writes their numbers out.
 MOST_POWER = 64
@@ -49,6 +49,10 @@ BASES_OF_LOGARITHMS = {"log10": 10, "log2": 2}
 FAILURES = (ArithmeticError, AttributeError, NotImplementedError, TypeError, ValueError)
 
 
+class LimitError(GSRError):
+    """A part of a formula whose value is too large, or has none; the message lacks the part."""
+
+
 def expression(text: str, symbols: Mapping[str, Any]) -> Any:
     """Return text as a SymPy expression.
 
@@ -66,6 +70,7 @@ def expression(text: str, symbols: Mapping[str, Any]) -> Any:
         Says where the text cannot be read; no Python in it is evaluated.
     """
     builder = Builder(symbols)
+    builder.text = text
     node = parse(text, Grammar(symbols, builder.functions))
     try:
         return builder.build(node)
@@ -88,28 +93,37 @@ class Builder:
 
     def __init__(self, variables: Mapping[str, Any], functions: Mapping[str, str] = EVERY) -> None:
         self.variables = variables
+        #: What positions of nodes refer to.
+        self.text = ""
         self.sympy_names = functions
         self.functions = frozenset({*functions, *BASES_OF_LOGARITHMS})
 
     def build(self, node: Node, free: bool = False) -> Any:
         """Return a SymPy expression; numbers with a point may be constants to fit if `free`."""
-        import sympy
-
         if node.kind == "number":
             return self.number(node.text, free)
         if node.kind == "name":
             return self.by_name(node.text)
-        if node.kind == "neg":
-            return -self.build(node.parts[0], free)
+        try:
+            return self._operation(node, free)
+        except LimitError as error:
+            shown = self.text[slice(*node.span)]
+            shown = shown if len(shown) <= QUOTED else f"{shown[:QUOTED]}..."
+            raise GSRError(f"the part {shown!r} of the formula {error}") from None
+
+    def _operation(self, node: Node, free: bool) -> Any:
+        import sympy
+
         if node.kind in ("call", "^"):
             _check_size(node, self.variables)
-        if node.kind == "call":
-            arguments = [self.build(part, free) for part in node.parts]
-            return _checked(self.called(node.text, arguments))
-        left = self.build(node.parts[0], free)
         if node.kind == "^":
-            return raised(left, self.exponent(node.parts[1]))
-        right = self.build(node.parts[1], free)
+            return raised(self.build(node.parts[0], free), self.exponent(node.parts[1]))
+        parts = [self.build(part, free) for part in node.parts]
+        if node.kind == "call":
+            return _checked(self.called(node.text, parts))
+        if node.kind == "neg":
+            return -parts[0]
+        left, right = parts
         if node.kind == "/":
             return quotient(left, right)
         if node.kind == "*":
@@ -163,7 +177,7 @@ class Builder:
 def quotient(left: Any, right: Any) -> Any:
     """Return a quotient, unless the divisor is 0."""
     if right == 0:
-        raise GSRError("the formula divides by 0")
+        raise LimitError("divides by 0")
     return left / right
 
 
@@ -172,11 +186,11 @@ def raised(base: Any, exponent: Any) -> Any:
     import sympy
 
     if base == 0 and not exponent.is_positive:
-        raise GSRError("the formula divides by 0")
+        raise LimitError("divides by 0")
     if base.is_number and base != 0:
         size = abs(math.log(abs(complex(base)) or 1.0))
         if exponent.is_number and abs(complex(exponent)) * size > math.log(LARGEST):
-            raise GSRError(f"the number {base}^{exponent} is out of range")
+            raise LimitError("is a number out of range")
         _check_exponent(size, exponent)
     elif exponent.is_number:
         for factor in sympy.Mul.make_args(base):
@@ -197,7 +211,7 @@ def _check_exponent(log_of_base: float, exponent: Any) -> None:
 
 def _check_power(exponent: Any) -> None:
     if exponent.is_number and not abs(complex(exponent)) <= MOST_POWER:
-        raise GSRError(f"the formula has a power above {MOST_POWER}")
+        raise LimitError(f"has a power above {MOST_POWER}")
 
 
 def _checked(value: Any) -> Any:
@@ -207,7 +221,7 @@ def _checked(value: Any) -> Any:
     for factor in sympy.Mul.make_args(value):
         base, power = factor.as_base_exp()
         if factor.is_Rational and max(abs(factor.p), factor.q) > MOST_INTEGER:
-            raise GSRError("the formula has a number that is out of range")
+            raise LimitError("has a number that is out of range")
         if power.is_Rational and not base.is_number:
             _check_power(power)
     return value
@@ -217,7 +231,7 @@ def _check_size(node: Node, variables: Mapping[str, Any]) -> None:
     """Refuse constants that are too large, before SymPy works them out to the last digit."""
     value = _size(node, variables)
     if value is not None and not math.hypot(value.real, value.imag) < LARGEST:
-        raise GSRError("the formula has a number that is out of range")
+        raise LimitError("has a number that is out of range")
 
 
 def _size(node: Node, variables: Mapping[str, Any]) -> complex | None:

@@ -275,7 +275,8 @@ def fit_constants(named: NamedConstants, encoded: Encode, data: Training, errors
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         solved = named.model.solve(found.theta, *some_rows(data, len(data.y)))
-        assert solved is not None, "the formula was fitted with these constants"
+        if solved is None:
+            raise GSRError("no constants were found for which the formula is defined on all rows")
         packed = named.pack(found.theta, solved.coefficients)
         packed, law = named.refine(packed, encoded, data)
         if data.loss.is_squared and not law.rmse < (1.0 + EQUAL) * found.law.rmse:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gsr.exceptions import GSRError
-from gsr.prior.formula_fit import Model, Spare, reduced, spare_constants
+from gsr.prior.formula_fit import Model, Spare, law_of, reduced, spare_constants
 from gsr.prior.formula_terms import Known
 from gsr.selection.fitted import STEP, FittedLaw, Training
 from gsr.selection.loss import minimised
@@ -183,11 +183,7 @@ class NamedConstants:
         coefficients = self.model.columns(theta, data.X[:1], data.y[:1])[2]
         for k, value in outer.items():
             coefficients[k] = value
-        made = encoded(self.model.values(theta), coefficients)
-        law = FittedLaw(
-            tuple(made.phi), tuple(made.psi), np.array(made.alpha), np.array(made.beta), 0,
-            math.inf, math.inf, False, 0.0,
-        )  # fmt: skip
+        law = law_of(encoded(self.model.values(theta), coefficients))
         residuals = data.y - TargetScale(law, data).solve(data.X, data.y)
         error = data.loss.error(_weighed(residuals, data))
         return FittedLaw.of(law, rmse=error), residuals

@@ -99,11 +99,8 @@ def _law(model: Model, theta: Array, encoded: Callable[..., Any], data: Training
         moved = encoded(model.values(theta * (1 + 1e-3) + 1e-6), solved.coefficients)
     except GSRError:  # a coefficient of 0, or a weight that vanishes
         return None
-    laws = [FittedLaw(
-        tuple(made.phi), tuple(made.psi), np.array(made.alpha), np.array(made.beta), 0,
-        math.inf, math.inf, False, 0.0,
-    )]  # fmt: skip
-    inside = [row_weightsof(each) for each in (made, moved)]
+    laws = [law_of(made)]
+    inside = [inner_constants(each) for each in (made, moved)]
     if model.all_free and len(inside[0]) == len(inside[1]):
         laws.append(linear.refit(laws[0], data))
         changed = inside[0] != inside[1]
@@ -115,7 +112,15 @@ def _law(model: Model, theta: Array, encoded: Callable[..., Any], data: Training
     return min(laws, key=lambda law: law.rmse)
 
 
-def row_weightsof(structure: Any) -> Array:
+def law_of(structure: Any) -> FittedLaw:
+    """Return a structure as a law whose error is not known yet."""
+    return FittedLaw(
+        tuple(structure.phi), tuple(structure.psi), np.array(structure.alpha),
+        np.array(structure.beta), 0, math.inf, math.inf, False, 0.0,
+    )  # fmt: skip
+
+
+def inner_constants(structure: Any) -> Array:
     """Return the real constants inside the arguments of a structure."""
     places = weights(structure)
     found = [getattr(structure, w.side)[w.term][w.row][w.column] for w in places]

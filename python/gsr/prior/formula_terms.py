@@ -65,6 +65,7 @@ class Reader(FormulaBuilder):
     # ---- from text ---------------------------------------------------------------------------
 
     def _of_text(self, text: str) -> Iterator[Term]:
+        self.text = text
         found = sides(text, Grammar(self.variables, self.functions))
         if len(found) == 1:
             found.insert(0, Node("name", self.target_name))
