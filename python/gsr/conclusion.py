@@ -30,6 +30,7 @@ MAY_BE_EXACT = 1e-4
 #: When the steps must be done, in parts of the time that is left after the search.
 NOISE, FREED, FITTED, CHOSEN = 0.15, 0.25, 0.4, 0.5
 REFITTED, SHORTENED, PRESENTED = 0.65, 0.72, 0.75
+SPARE = 0.25
 
 
 @dataclass(frozen=True)
@@ -122,8 +123,8 @@ class _Parts:
     until : float, optional
         When all must be done, on the clock of `time.perf_counter`.
     is_counted : bool
-        Whether each step may take all the time that is left, so that the result depends on the
-        clock only if that is not enough.
+        Whether the search ends by counted work: steps may then take `SPARE` more, so that the
+        result depends on the clock only if time is really short.
     """
 
     def __init__(self, until: float | None, is_counted: bool) -> None:
@@ -131,8 +132,9 @@ class _Parts:
 
     def __call__(self, part: float) -> float | None:
         """Return when this part of the time is over."""
-        if self.until is None or self.is_counted:
-            return self.until
+        if self.until is None:
+            return None
+        part += SPARE * self.is_counted
         return self.start + part * max(self.until - self.start, 0.0)
 
 

@@ -14,6 +14,7 @@ from gsr.selection.fitted import FittedLaw, Training
 from gsr.selection.loss import OF_MEDIAN, Loss, neighbour_values, robust_scale
 from gsr.selection.noise import Noise
 from gsr.selection.refine import attempted
+from gsr.selection.structure_tests import Indices
 from gsr.selection.target_scale import residuals
 from gsr.transformation import Array
 
@@ -64,7 +65,7 @@ def note(chosen: FrontEntry, entries: Sequence[FrontEntry]) -> str:
     )
 
 
-def outlying_rows(X: Array, y: Array) -> Array:
+def outlying_rows(X: Array, y: Array) -> Indices:
     """Return the numbers of the rows that are far from their neighbours.
 
     The scale is that of rows of similar y, as noise may grow with it. Where y is steep, no row is
@@ -95,7 +96,7 @@ def _best(entries: Sequence[FrontEntry], robust: Training) -> FittedLaw | None:
     )
 
 
-def _is_as_good(chosen: FrontEntry, best: FittedLaw, robust: Training, rows: Array) -> bool:
+def _is_as_good(chosen: FrontEntry, best: FittedLaw, robust: Training, rows: Indices) -> bool:
     """Tell whether the chosen law says the same of most rows, or the rows are no outliers."""
     left, here = residuals(best, robust), residuals(chosen.law, robust)
     if not np.isfinite(left).all():
