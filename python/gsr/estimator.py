@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gsr import options, prior, search, selection, validation
 from gsr import rows as row_sets
-from gsr.conclusion import conclude
 from gsr.equation import check_names
 from gsr.exceptions import GSRError, InterruptedWarning, PredictionWarning, about
 from gsr.library import Library, Transformation
@@ -25,7 +24,9 @@ from gsr.progress import reporter, say
 from gsr.rows import Missing, Rows
 from gsr.search import SearchResult
 from gsr.selection.criteria import Criterion
-from gsr.session import Session
+
+if TYPE_CHECKING:
+    from gsr.session import Session
 
 Array = npt.NDArray[np.float64]
 LibrarySpec = Library | str | Sequence[str | Transformation]
@@ -342,6 +343,8 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
 
     def _session(self, problem: Problem, report: Callable[[search.Progress], object]) -> Session:
         """Return the search: the last one if it goes on, else a new one."""
+        from gsr.session import Session
+
         running: tuple[Problem, Problem, Any] | None = getattr(self, "_running", None)
         if self.warm_start and running is not None and problem.is_same(running[0]):
             _, last, evolution = running
@@ -430,6 +433,8 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         until: float | None = None,
     ) -> None:
         """Refine, compare and choose."""
+        from gsr.conclusion import conclude
+
         found = conclude(problem, laws, held, self.criterion, self.poles, until)
         chosen = found.front[found.best_index]
         assert chosen.data is not None

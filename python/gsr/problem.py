@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -19,8 +19,6 @@ from gsr.core_settings import settings_of
 from gsr.encoding import evaluate
 from gsr.equation import Equation
 from gsr.exceptions import GSRError, about
-from gsr.islands.local import LocalIslands
-from gsr.islands.migration import default_migration
 from gsr.library import Library, resolve
 from gsr.progress import current_law
 from gsr.rows import Rows
@@ -34,6 +32,9 @@ from gsr.selection.residuals import MOST_ROWS
 from gsr.selection.target_scale import TargetScale
 from gsr.traits import TRAITS
 from gsr.transformation import Array
+
+if TYPE_CHECKING:
+    from gsr.islands.local import LocalIslands
 
 #: The paper's appendix table for its own preset, every built-in transformation otherwise.
 DEFAULT_LIBRARY = {"paper": "table13", "default": "all"}
@@ -506,6 +507,9 @@ def extend(evolution: Any, problem: Problem) -> None:
 
 
 def _islands(problem: Problem) -> LocalIslands:
+    from gsr.islands.local import LocalIslands
+    from gsr.islands.migration import default_migration
+
     n_islands = int(problem.parameters["islands"])
     of = problem.blueprint
     n_threads = int(of.settings["n_threads"])
