@@ -1,6 +1,6 @@
 """Print every measured figure that docs/method.md quotes.
 
-Run from the root of the project:  python docs/method_numbers.py
+Run from the root of the project:  PYTHONPATH=tests python docs/method_numbers.py
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import numpy as np
 import sympy
 from sklearn.linear_model import lasso_path
 
-from gsr import GSRRegressor, _core, reference
+import reference
+from gsr import GSRRegressor, _core
 from gsr.benchmarks import recovery, structure
 from gsr.benchmarks.suites import PROBLEMS, Problem, get
 from gsr.encoding import canonical, evaluate

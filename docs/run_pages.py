@@ -2,6 +2,7 @@
 
     python docs/run_pages.py                      all tutorials and how-to pages
     python docs/run_pages.py docs/howto/noise.md  some
+    python docs/run_pages.py --settings           only the table of settings; nothing is run
 
 A ``text`` block right after a block of code is what that code prints. Blocks of a page share their
 variables and a temporary folder, in which the files of docs/data are. `gsr` commands run in this
@@ -103,20 +104,15 @@ def _shell(code: str) -> str:
 
 def settings_table() -> str:
     """Return the keys of a configuration file as a table, as the program knows them."""
-    from gsr.runs import settings
+    from gsr.options import OPTIONS
 
     lines = ["| key | value | default | |", "|---|---|---|---|"]
-    paper = []
-    for section, keys in settings.schema().items():
-        for name, key in keys.items():
-            if key.help == settings.OF_THE_PAPER:
-                paper.append(f"`{name}`")
-                continue
-            default = "" if key.default is None else f"`{str(key.default).lower()}`"
-            told = key.help.replace("|", "\\|")
-            kind = str(key.kind).replace("|", "\\|").replace("True or False", "true or false")
-            lines.append(f"| `{section}.{name}` | {kind} | {default} | {told} |")
-    end = f"In `search` the hyper-parameters of the paper stand too: {', '.join(paper)}."
+    for option in OPTIONS:
+        if not option.hyper:
+            default = "" if option.default is None else f"`{str(option.default).lower()}`"
+            lines.append(f"| `{option.key}` | {option.type} | {default} | {option.help} |")
+    paper = ", ".join(f"`{option.name}`" for option in OPTIONS if option.hyper)
+    end = f"In `search` the hyper-parameters of the paper stand too: {paper}."
     return "\n".join([*lines, "", end, ""])
 
 
@@ -134,6 +130,11 @@ def filled(text: str, name: str) -> str:
 
 def main() -> None:
     """Run the pages that are named, or all, and write them."""
+    if sys.argv[1:] == ["--settings"]:
+        page = DOCS / "howto" / "command-line.md"
+        text = page.read_text(encoding="utf-8")
+        page.write_text(SETTINGS.sub(lambda _: settings_table(), text), encoding="utf-8")
+        return
     named = [Path(argument).resolve() for argument in sys.argv[1:]]
     for page in named or [DOCS / "tutorial.md", *sorted((DOCS / "howto").glob("*.md"))]:
         print(page.name, file=sys.stderr)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gsr import reference
+import reference
 from gsr.encoding import text
 from gsr.library import resolve
 

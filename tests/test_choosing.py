@@ -1,5 +1,6 @@
 """Choosing another law after the fit, why a law was chosen, and laws of other kinds."""
 
+import copy
 import json
 import math
 import pickle
@@ -10,8 +11,11 @@ import numpy as np
 import pytest
 
 import gsr
+from drawn_laws import ALL
 from gsr import GSRRegressor
 from gsr.cli import main
+from gsr.encoding import encode, encode_target
+from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.selection import criteria, kinds, reasons
 from gsr.selection.poles import Poles
@@ -27,7 +31,7 @@ X1, SQUARE, CUBE = [[1, 0, 1]], [[3, 0, 1]], [[4, 0, 1]]
 
 @pytest.fixture(scope="module")
 def fitted():
-    return GSRRegressor(max_evals=3000, errors="constant", random_state=0).fit(X, Y)
+    return GSRRegressor(max_evals=3000, max_time=120, errors="constant", random_state=0).fit(X, Y)
 
 
 @pytest.fixture
@@ -231,6 +235,27 @@ def test_the_constant_does_not_stand_for_all_sums():
     assert len(found) == 2
 
 
+def test_a_law_multiplied_out_is_no_other_kind():
+    """1/y = a/x1^2 + b (x2 - 1)/x1^2 is 1/y = c/x1^2 + b x2/x1^2."""
+    laws = {
+        "bracket": ("1/y", ["1/x1**2", "(x2 - 1)/x1**2"]),
+        "plain": ("1/y", ["1/x1**2", "x2/x1**2"]),
+        "solved": ("y", ["x1**2/(1 + x2)"]),
+        "other": ("1/y", ["1/x1**2", "x2/x1"]),
+    }
+    X = np.random.default_rng(0).uniform(1, 3, (20, 2))
+    bracket, plain, solved, other = (
+        kinds.spellings(Equation.from_data(
+            ALL, ALL, [encode_target(left, ALL)], [1.0], [encode(t, ALL, 2) for t in terms],
+            [2.0] * len(terms), X, X[:, 0],
+        ))
+        for left, terms in laws.values()
+    )  # fmt: skip
+    assert bracket & plain
+    assert any(a.covers(b) for a in solved for b in bracket)
+    assert not any(a.covers(b) for a in bracket for b in other)
+
+
 def test_a_power_law_is_one_kind_in_all_spellings():
     x = X[:, 0]
     rng = np.random.default_rng(1)
@@ -359,9 +384,26 @@ def test_few_noisy_rows_do_not_determine_a_law():
     """Twelve rows on a gentle curve: straight line, root, logarithm and power law all fit."""
     x = np.linspace(4.0, 6.0, 12)
     y = 3.0 * x**0.8 + 0.05 * np.random.default_rng(1).standard_normal(12)
-    model = GSRRegressor(max_evals=4000, random_state=0).fit(x[:, None], y)
+    model = GSRRegressor(max_evals=4000, max_time=120, random_state=0).fit(x[:, None], y)
     assert model.support_ < 0.95
     assert model.level_ == model.equation_.level == "ambiguous"
+    assert "noise" not in model.equations_["level"]
+    assert model.equations_.top()[0].verdict == "one of several"
+    unlikely = next(row for row in model.equations_.top() if row.bits > 2)
+    model.choose(index=unlikely.index)
+    assert model.level_ == "ambiguous"
+
+
+def test_a_law_that_the_rows_determine_is_no_less_so_beside_another(fitted):
+    """Another law that is chosen by hand is ambiguous, the best one is not."""
+    model = copy.deepcopy(fitted)
+    model.support_ = 0.99
+    best, worse = model.get_best(), model.equations_.top()[-1]
+    assert worse.bits > 7 and worse.level == "noise"
+    model.choose(index=worse.index)
+    levels = {row.entry: row.level for row in model.equations_}
+    assert model.level_ == levels[worse.entry] == "ambiguous"
+    assert levels[best] == "noise"
 
 
 def test_the_plainest_words_are_chosen():

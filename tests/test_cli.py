@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 
 import gsr
-from gsr.benchmarks import against, scaling, suite_runs
+from gsr.benchmarks import report, suite_runs
 from gsr.cli import demo, main
 from gsr.exceptions import GSRError, InterruptedWarning
 
@@ -67,9 +66,9 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], dict[str, An
     """Record calls of the runner, which finishes one run of each problem."""
     made: list[tuple[list[str], dict[str, Any]]] = []
 
-    def run(problems: Any, **options: Any) -> list[suite_runs.Row]:
+    def run(problems: Any, **options: Any) -> list[report.Row]:
         made.append(([each.name for each in problems], options))
-        return [suite_runs.Row(each.suite, each.name, 0, recovered=True) for each in problems]
+        return [report.Row(each.suite, each.name, 0, recovered=True) for each in problems]
 
     monkeypatch.setattr(suite_runs, "run", run)
     return made
@@ -103,50 +102,6 @@ def test_bench_passes_options_on(calls: Any) -> None:
 def test_bench_takes_several_levels_of_noise(calls: Any) -> None:
     assert main(["bench", "Jin-1", "--runs", "1", "--noise", "0.001,0.1,0.1"]) == 130
     assert calls[0][1]["noise"] == (0.001, 0.1)
-
-
-@pytest.fixture
-def duels(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], list[str]]]:
-    """Record calls of the comparison, which finishes all runs; only gplearn is installed."""
-    made: list[tuple[list[str], list[str]]] = []
-
-    def run(problems: Any, peers: Any, **options: Any) -> list[against.Attempt]:
-        made.append(([each.name for each in problems], list(peers)))
-        return [
-            against.Attempt(method, each.suite, each.name, seed, recovered=True, seconds=1.0)
-            for each in problems
-            for seed in range(options["runs"])
-            for method in ("gsr", *peers)
-        ]
-
-    monkeypatch.setattr(against, "run", run)
-    monkeypatch.setattr(against, "_is_installed", lambda peer: peer == "gplearn")
-    return made
-
-
-def test_bench_against_leaves_out_what_is_not_installed(
-    duels: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["bench", "Jin-1", "--against", "pyoperon,gplearn", "--runs", "2"]) == 0
-    assert duels == [(["Jin-1"], ["gplearn"])]
-    shown = capsys.readouterr()
-    assert shown.err == "gsr: pyoperon is not installed and left out; pip install pyoperon\n"
-    assert "gplearn" in shown.out
-
-
-def test_bench_scaling_prints_its_tables(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def measured(cell: scaling.Cell, *_: Any) -> scaling.Cell:
-        return replace(cell, seconds=0.5, peak=100.0, before=90.0, found=True)
-
-    monkeypatch.setattr(scaling, "_in_a_process", measured)
-    path = tmp_path / "cells.json"
-    assert main(["bench", "--scaling", "--json", str(path)]) == 0
-    shown = capsys.readouterr()
-    assert "1,000,000" in shown.out
-    assert "rows 1,000,000, features 3: 0.5 s" in shown.err
-    assert len(json.loads(path.read_text())) == len(scaling.cells())
 
 
 def test_interrupted_bench_shows_what_is_finished(
@@ -187,11 +142,7 @@ def test_unknown_names_are_told_without_a_traceback(
         (["bench", "jin", "--max-time", "nan"], "--max-time: must be a number"),
         (["bench", "jin", "--json", "no/such/folder/x"], "cannot write 'no/such/folder/x'"),
         (["bench", "jin", "--preset", "best"], "--preset"),
-        (["bench", "jin", "--micro"], "--micro takes no names"),
-        (["bench", "jin", "--scaling"], "--scaling takes no names"),
         (["bench", "jin", "--noise", "0.1,much"], "--noise: must be a number of at least 0"),
-        (["bench", "jin", "--against", "pysr"], "must be among pyoperon, gplearn"),
-        (["bench", "jin", "--against", "gplearn", "--noise", "0.1"], "goes with neither"),
         (["fitt"], "invalid choice"),
         (["fit", "t.csv", "--top", "0"], "--top: must be a whole number of at least 1"),
         (["fit", "t.csv", "--units", "m"], "must be pairs such as x1=m,y=s, got 'm'"),

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from gsr.estimator import GSRRegressor
 from gsr.exceptions import GSRError
+from gsr.options import NOT_IN_FILES, OF_ISLANDS, schema
 from gsr.runs import config
 from gsr.runs.config import Config, default_toml, parse, toml_value
-from gsr.runs.settings import NOT_IN_FILES, OF_ISLANDS, SEARCH, VARIANT_OPTIONS, schema
+from gsr.value_types import ListOf, Record
 
 FILE = """\
 [data]
@@ -50,12 +51,11 @@ def test_every_parameter_of_the_estimator_has_a_place() -> None:
 
 def test_every_key_has_a_line_of_its_own_in_words_of_toml() -> None:
     for section, keys in schema().items():
-        lines = [key.detail or key.help for key in keys.values()]
+        lines = [key.help for key in keys.values()]
         assert len(set(lines)) == len(lines), section
         assert all(line and "\n" not in line and len(line) <= 200 for line in lines)
-        for line in (*lines, *(str(key.kind) for key in keys.values())):
+        for line in (*lines, *(str(key.type) for key in keys.values())):
             assert not re.search(r"\b(True|False|None)\b|\*\*|``", line), line
-    assert set(SEARCH) == set(schema()["search"])
 
 
 def test_defaults_are_those_of_the_estimator() -> None:
@@ -231,12 +231,13 @@ def test_a_key_has_a_place() -> None:
 
 
 def test_options_of_variants_are_options_of_the_search() -> None:
-    kind = schema()["islands"]["variants"].kind
-    for name in VARIANT_OPTIONS:
-        of_search = schema()["search"][name].kind
-        assert kind.kinds[name] == of_search  # type: ignore[attr-defined]
-        value = schema()["search"][name].shown
-        assert kind.holds([{}, {name: value}]), name
+    variants = schema()["islands"]["variants"].type
+    assert isinstance(variants, ListOf) and isinstance(variants.type, Record)
+    known = {**schema()["search"], **schema()["library"]}
+    assert {"depth", "n_phi", "solver", "allow"} <= set(variants.type.fields)
+    assert not {"epsilon", "criterion", "preset"} & set(variants.type.fields)
+    for name, of_variant in variants.type.fields.items():
+        assert of_variant == known[name].type
 
 
 def test_fit_has_no_use_for_islands() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import gsr
-from gsr.benchmarks.against import PACKAGES, PEERS
+from benchmarks.against import PACKAGES, PEERS
 from gsr.cli import doctor
 from gsr.runs.config import tomllib
 

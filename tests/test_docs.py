@@ -55,6 +55,7 @@ def name_of(page):
     return str(page.relative_to(ROOT))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_code_blocks_run(page, workplace):
     blocks = list(RUN_PAGES.blocks(text_of(page)))

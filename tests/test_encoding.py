@@ -7,7 +7,8 @@ import sympy
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from gsr import _core, reference
+import reference
+from gsr import _core
 from gsr.encoding import canonical, complexity, decode, encode, encode_target, evaluate, text
 from gsr.encoding.rows import (
     ONE,
@@ -16,9 +17,9 @@ from gsr.encoding.rows import (
     factors,
     integers,
     matrix_of,
-    negative_arguments,
     rows,
 )
+from gsr.encoding.values import negative_arguments
 from gsr.encoding.writing import number, weighted_sum
 from gsr.library import PRESETS, TABLE_2, TABLE_13, Library, Transformation
 

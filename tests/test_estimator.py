@@ -1,12 +1,15 @@
 """The estimator: laws recovered, bad input named before any search, scikit-learn's conventions."""
 
 import inspect
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 import warnings
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -23,17 +26,21 @@ from gsr import (
     InterruptedWarning,
     Transformation,
     _core,
+    core_settings,
     options,
     search,
     session,
 )
+from gsr.islands import topology
+from gsr.selection import PolePolicy
+from gsr.selection.loss import LossKind
 
 SOON = 10.0  # seconds: far more than it takes, far less than the search would
 
 
 def regressor(**changes):
     """Options of the paper's search may be given by name."""
-    inner = {k: changes.pop(k) for k in list(changes) if k in options.HYPERPARAMETERS}
+    inner = {k: changes.pop(k) for k in list(changes) if k in options.hyperparameters()}
     changes |= {"hyperparameters": inner} if inner else {}
     return GSRRegressor(**({"random_state": 0, "n_jobs": 1, "max_time": 30.0} | changes))
 
@@ -157,6 +164,7 @@ def test_noise_is_not_taken_for_a_law():
     assert len(model.equation_.alpha) <= 5
 
 
+@pytest.mark.slow
 def test_a_law_is_seen_through_a_little_noise():
     x = positive(n=80)
     truth = x[:, 0] * x[:, 1]
@@ -196,6 +204,7 @@ def coefficients(model):
     return [(str(e.equation), e.rmse, e.equation.alpha.tolist()) for e in model.front_]
 
 
+@pytest.mark.slow
 def test_same_seed_same_laws_with_any_number_of_threads():
     x, y = noise()
     changes = {"max_time": None, "max_generations": 20, "random_state": 3}
@@ -213,6 +222,7 @@ def test_another_seed_gives_other_laws():
     assert coefficients(regressor(n_jobs=1, **changes).fit(x, y)) != first
 
 
+@pytest.mark.slow
 def test_layout_and_type_of_the_data_do_not_matter():
     x, y = noise()
     x = np.round(x, 2)
@@ -223,6 +233,7 @@ def test_layout_and_type_of_the_data_do_not_matter():
     assert coefficients(regressor(**changes).fit(np.repeat(x, 2, axis=0)[::2], y)) == first
 
 
+@pytest.mark.slow
 def test_random_state_may_be_a_generator():
     x, y = noise()
     changes = {"max_time": None, "max_generations": 5}
@@ -390,6 +401,7 @@ def test_target_transformations_undefined_on_the_data(no_search):
         regressor(target_library=["sqrt"]).fit(X, y)
 
 
+@pytest.mark.slow
 def test_target_transformation_undefined_on_some_rows_is_left_out_with_a_warning():
     y = with_value(Y, 4, 0.0)
     with pytest.warns(
@@ -399,6 +411,7 @@ def test_target_transformation_undefined_on_some_rows_is_left_out_with_a_warning
     assert all("ln(y)" not in str(entry.equation).split(" = ")[0] for entry in model.front_)
 
 
+@pytest.mark.slow
 def test_default_target_library_is_cut_to_the_data_without_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -464,6 +477,7 @@ def test_callback_sees_the_progress():
     assert np.isfinite(errors[-1])
 
 
+@pytest.mark.slow
 def test_verbose_shows_progress_and_changes_nothing(capsys, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
     x, y = noise()
@@ -529,6 +543,7 @@ print(model.status_, flush=True)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent otherwise there")
 @pytest.mark.parametrize("rows", [50, 50_000])
 def test_ctrl_c_ends_a_long_fit_soon(rows):
@@ -548,6 +563,7 @@ def test_ctrl_c_ends_a_long_fit_soon(rows):
     assert out == "interrupted\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["promising", "choose_noise", "make_evolution"])
 def test_ctrl_c_at_a_checkpoint_keeps_what_was_found(monkeypatch, step):
     """Laws are compared between pieces of the search, and Ctrl-C may come then too."""
@@ -596,26 +612,39 @@ NOT_IN_THE_TABLES = {
 }
 
 
-def test_signature_and_option_tables_agree():
+def test_signature_and_schema_agree():
     defaults = {
         name: parameter.default
         for name, parameter in inspect.signature(GSRRegressor.__init__).parameters.items()
         if name != "self"
     }
-    assert not set(options.SEARCH_OPTIONS) & set(options.ADMM_OPTIONS)
-    assert set(options.ENCODING_OPTIONS) <= set(defaults)
-    assert not set(options.HYPERPARAMETERS) & set(defaults)
+    known = options.by_parameter()
+    plain = {name for name, option in known.items() if not option.hyper}
+    assert plain == set(defaults) - set(options.NOT_IN_FILES)
+    assert not set(options.hyperparameters()) & set(defaults)
     given = {name: value for name, value in defaults.items() if value is not None}
     assert given == NOT_IN_THE_TABLES
-    for name in options.HYPERPARAMETERS:
-        assert f"`{name}`" in GSRRegressor.__doc__
+    of_schema = {name: known[name].default for name in plain if known[name].default is not None}
+    assert of_schema == {name: given[name] for name in of_schema}
+    for name in defaults:
+        assert re.search(rf"\b{name}\b", GSRRegressor.__doc__), name
 
 
-def test_option_tables_are_settings_of_the_core():
-    settings, admm = _core.Settings(), _core.AdmmSettings.well_posed()
-    for owner, table in ((settings, options.SEARCH_OPTIONS), (admm, options.ADMM_OPTIONS)):
-        for name, allowed in table.items():
-            assert allowed.holds(getattr(owner, name)), name  # defaults are allowed values
+def test_defaults_of_the_core_are_values_that_options_may_have():
+    for preset in options.PRESETS:
+        values = core_settings.settings_of({"preset": preset})
+        assert core_settings.settings_of({"preset": preset, **values}) == values
+        assert json.loads(json.dumps(values)) == values
+    assert set(core_settings.PRESETS) == set(options.PRESETS)
+    assert options.MAX_FACTORS == _core.MAX_ROWS
+    assert options.MAX_MULTIPLICITY == _core.MAX_VARIABLES
+
+
+def test_choices_are_those_of_the_code_that_takes_them():
+    assert tuple(options.TOPOLOGIES) == topology.TOPOLOGIES
+    assert set(options.LOSSES) == set(get_args(LossKind))
+    assert set(options.POLE_POLICIES) == set(get_args(PolePolicy))
+    assert set(options.SOLVERS) == set(_core.SolverKind.__members__)
 
 
 def test_core_defaults_are_the_papers_hyperparameters():
@@ -666,7 +695,9 @@ VALUES = {
 
 
 def test_options_reach_the_core(monkeypatch):
-    assert set(VALUES) == {*options.SEARCH_OPTIONS, *options.ADMM_OPTIONS}
+    known = core_settings.core_options()
+    limits = {name for name, option in known.items() if option.core == "limits"}
+    assert set(VALUES) == set(known) - limits - {"solver"}
     seen = []
 
     class StoppedError(Exception):
@@ -682,7 +713,7 @@ def test_options_reach_the_core(monkeypatch):
         model.fit(X, Y)
     settings = seen[0]
     for name, value in VALUES.items():
-        owner = settings.admm if name in options.ADMM_OPTIONS else settings
+        owner = settings.admm if known[name].core == "admm" else settings
         assert getattr(owner, name) == value, name
     assert settings.solver == _core.SolverKind.printed
     assert (settings.max_generations, settings.n_threads) == (12, 3)
@@ -746,6 +777,7 @@ def checks():
             yield pytest.param(estimator, check, id=name)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("estimator", "check"), list(checks()))
 def test_scikit_learn_conventions(estimator, check):

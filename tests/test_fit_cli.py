@@ -149,7 +149,7 @@ def test_limits_are_called_limits(fit: Any, data: Path) -> None:
     noisy = Y + np.random.default_rng(1).normal(0, 0.1, len(Y))
     rows = ["name,a,b,y", *(f"r,{a},{b},{y}" for a, b, y in np.c_[X, noisy].tolist())]
     data.write_text("\n".join(rows))
-    assert "until the limit of candidates was reached" in fit("--max-evals", "50").out
+    assert "until the limit of evaluations was reached" in fit("--max-evals", "50").out
 
 
 def test_a_run_can_be_repeated_from_its_folder(fit: Any, data: Path) -> None:
@@ -164,18 +164,10 @@ def test_a_run_can_be_repeated_from_its_folder(fit: Any, data: Path) -> None:
     fit("--target", "y", "-o", str(run), "--overwrite", code=0)
 
 
-def test_sections_of_cluster_runs_are_noted(
-    fit: Any, data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from gsr.runs import settings
-
-    key = settings.Key(settings.options.Range(int, 1), "how often", 10)
-    monkeypatch.setitem(settings.SECTIONS, "islands", lambda: {"interval": key})
-    settings.schema.cache_clear()
+def test_sections_of_cluster_runs_are_noted(fit: Any, data: Path) -> None:
     config = data.with_name("c.toml")
     config.write_text("[islands]\ninterval = 5\n")
     told = fit("--target", "y", "--config", str(config))
-    settings.schema.cache_clear()
     assert "the section [islands] is for cluster runs" in told.err
 
 

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from gsr import _core, reference
+import reference
+from gsr import _core
 from gsr.library import Library
 
 NAMES = [t.name for t in _core.builtin_transformations()]

@@ -37,6 +37,7 @@ def variables(model):
 N_DRAWN = 36
 
 
+@pytest.mark.slow
 def test_drawn_laws_come_back():
     missed, wrong = [], []
     for i, law in enumerate(drawn_laws(N_DRAWN, seed=0)):
@@ -69,6 +70,7 @@ LAWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-12, 1e-6, 1e6, 1e12])
 @pytest.mark.parametrize("name", LAWS)
 def test_scales_do_not_matter(name, scale):

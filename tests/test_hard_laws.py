@@ -1,4 +1,4 @@
-"""Exact laws that need a scan of their own: groups of features, triples, shifted products."""
+"""Exact laws that need a scan of their own: groups, triples, shifted products, constants."""
 
 import numpy as np
 import pytest
@@ -25,6 +25,14 @@ LAWS = {
     "a shifted product in 1/y^2": (
         6,
         lambda x: x[4] / np.sqrt(1 + 2.5 * x[2] * x[3] * np.sqrt(x[0] * x[1] / x[5])),
+    ),
+    "a shift inside a logarithm of two features": (
+        3,
+        lambda x: x[1] * np.log(x[0] * x[2] + 0.61) + 1.7 * x[0],
+    ),
+    "a real exponent of a sum": (
+        3,
+        lambda x: (x[0] + x[1]) ** 1.37 * x[2] + 0.8 * x[0],
     ),
 }
 

@@ -9,7 +9,8 @@ import pytest
 from scipy.optimize import brentq
 
 from gsr.encoding import encode, encode_target, evaluate
-from gsr.encoding.rows import argument_values, combined, factors, variable
+from gsr.encoding.rows import combined, factors, variable
+from gsr.encoding.values import argument_values
 from gsr.library import PRESETS, Library, Transformation
 from gsr.prediction.inversion import Branches, Inversion, closed_form
 from gsr.prediction.roots import Function, Scan, bracketed_roots

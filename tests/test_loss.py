@@ -105,7 +105,7 @@ def test_what_is_no_loss(options, message):
 
 
 def test_a_file_can_name_the_loss():
-    from gsr.runs.settings import schema
+    from gsr.options import schema
 
     keys = schema()["search"]
     assert keys["loss"].default == "squared"

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import island_costs, island_model, island_parts, island_times
 from gsr import files
-from gsr.benchmarks import island_costs, island_model, island_parts, island_times
 from gsr.cli import main
 from gsr.cli.islands import main as islands_main
 from gsr.exceptions import GSRError

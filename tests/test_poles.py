@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gsr import Transformation
+from gsr import intervals as iv
 from gsr.library import Library
-from gsr.selection import intervals as iv
 from gsr.selection.poles import poles
+from gsr.traits import TRAITS
 from gsr.transformation import BUILTINS
 from test_refit import LIBRARY, ONE, law
 
@@ -135,7 +136,8 @@ def test_features_that_play_no_part():
 
 
 def test_every_built_in_transformation_has_an_image():
-    assert set(iv.IMAGES) == set(BUILTINS)
+    assert list(TRAITS) == list(BUILTINS)
+    assert all(traits.image is not None for traits in TRAITS.values())
 
 
 @given(
@@ -150,7 +152,7 @@ def test_images_hold_all_values(name, low, width, share):
     point = min(low + share * width, high)
     with np.errstate(all="ignore"):
         value = BUILTINS[name].value(np.array([point]))[0]
-        image = iv.IMAGES[name](iv.Interval(np.array([low]), np.array([high])))
+        image = TRAITS[name].image(iv.Interval(np.array([low]), np.array([high])))
     if np.isfinite(value):
         assert image.low[0] <= value <= image.high[0]
 

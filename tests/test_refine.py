@@ -10,7 +10,7 @@ from gsr.encoding import complexity, encode, text
 from gsr.library import resolve
 from gsr.selection.fitted import FittedLaw, Training, constants, with_constants
 from gsr.selection.noise import of_kind
-from gsr.selection.plainer import plainer
+from gsr.selection.plainer import plainer, without_slight_parts
 from gsr.selection.refine import linearise, refine
 from gsr.selection.refit import refit
 from gsr.selection.target_scale import TargetScale, rmse
@@ -237,6 +237,40 @@ def test_bars_around_what_is_not_negative_go(formula, low, plain):
     data = Training(library, library, X, X[:, 0])
     found = plainer(fitted_law(encode(formula, library, 2), 2.0, library, data), data)
     assert text(found.phi[0], library) == plain
+
+
+@pytest.mark.parametrize(
+    ("formula", "plain"),
+    [
+        ("sin(x1)/tan(x1)", "cos(x1)"),
+        ("x2*sin(x1)/cos(x1)", "x2 tan(x1)"),
+        ("tan(x1)*cos(x1)*sqrt(x2)", "sqrt(x2) sin(x1)"),
+        ("tan(x1 + x2)/sin(x1 + x2)", "1/cos(x1 + x2)"),
+        ("sin(x1)/tan(x2)", "sin(x1)/tan(x2)"),
+    ],
+)
+def test_quotients_of_waves_are_one_wave(formula, plain):
+    library = resolve("all")
+    X = np.random.default_rng(0).uniform(0.2, 1.3, (40, 2))
+    data = Training(library, library, X, X[:, 0])
+    found = plainer(fitted_law(encode(formula, library, 2), 2.0, library, data), data)
+    assert text(found.phi[0], library) == plain
+
+
+def test_parts_that_the_data_do_not_call_for_go():
+    """A factor x2^p goes if p is 0 but for its error, and stays if the data have x2^0.3."""
+    library = resolve("all")
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.5, 3.0, (60, 2))
+    identity, ln, exp = map(library.code, ("identity", "ln", "exp"))
+    factor = [[identity, 2, 1, 1], [exp, 3, 30003, 0.01], [ln, 0, 2]]
+    for power, called_for in ((0.0, False), (0.3, True)):
+        y = 2.0 * X[:, 0] ** 2 * X[:, 1] ** power * (1 + 0.002 * rng.standard_normal(60))
+        data = Training(library, library, X, y)
+        law = refine(fitted_law(factor, 2.0, library, data), data)
+        shorter = without_slight_parts(law, data)
+        assert (len(constants(shorter)) == 2) == called_for
+        assert shorter.rmse <= law.rmse * np.sqrt(1 + 1 / 58)
 
 
 def fitted_law(matrix, alpha, library, data):

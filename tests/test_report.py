@@ -108,6 +108,18 @@ def test_page_is_well_formed_and_says_what_the_model_says(page, model):
     assert len(marks) == 1
 
 
+def test_front_is_that_of_the_model(page, model):
+    listed = page[page.index('<div class="front">') :].partition("</table>")[0]
+    rows = re.findall(r"<tr.*?</tr>", listed, re.DOTALL)[1:]
+    for row, law in zip(rows, model.equations_, strict=True):
+        cells = re.findall(r'<td class="number" data-label="[^"]*">(.*?)</td>', row)
+        assert cells[:2] == [str(law.index), str(law.complexity)]
+        assert float(cells[2]) == pytest.approx(law.rmse, rel=1e-3)
+        assert ('class="pick"' in row) == law.pick
+        label = re.search('aria-label="(.*?)"', row)[1]
+        assert html.unescape(label) == law.equation
+
+
 def test_names_cannot_become_tags(page):
     outline = Outline(page)
     assert outline.count("script") == 0

@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
@@ -231,6 +232,43 @@ def test_several_targets(tmp_path):
     back = gsr.load(saved(model, tmp_path / "m.json"))
     assert list(back.models_) == ["a", "b"] and back.n_features_in_ == 2 and back.random_state == 3
     assert bits(back.models_["b"].predict(X)) == bits(model.models_["b"].predict(X))
+
+
+# ---- files of earlier versions -----------------------------------------------------------------
+
+STORED = Path(__file__).parent / "saved_models"
+KNOWN = json.loads((STORED / "known.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", [name for name in KNOWN if name != "rows"])
+def test_a_file_of_version_0_1_gives_the_same_model(name, tmp_path):
+    model = gsr.load(STORED / f"{name}.json", [ARCSINH])
+    models = getattr(model, "models_", None) or {"": model}
+    assert list(models) == list(KNOWN[name])
+    for key, known in KNOWN[name].items():
+        found = models[key]
+        assert str(found.equation_) == known["equation"]
+        assert found.equations_.to_csv() == known["table"]
+        columns = getattr(found, "feature_names_in_", None)
+        rows = np.array(KNOWN["rows"])
+        X = rows if columns is None else pd.DataFrame(rows, columns=columns)
+        for k, values in enumerate(known["predictions"]):
+            expected = [float.fromhex(value) for value in values]
+            np.testing.assert_allclose(quiet_predict(found, X, k), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", [name for name in KNOWN if name != "rows"])
+def test_a_file_of_version_0_1_is_written_as_before(name, tmp_path):
+    gsr.load(STORED / f"{name}.json", [ARCSINH]).save(tmp_path / "again.json")
+    before, after = (
+        json.loads(path.read_text(encoding="utf-8"))
+        for path in (STORED / f"{name}.json", tmp_path / "again.json")
+    )
+    for document in (before, after):
+        for key in ("created", "checksum", "gsr_version"):
+            del document[key]
+    assert after == before
+    assert json.dumps(after) == json.dumps(before), "the keys have their order"
 
 
 # ---- code is not stored ------------------------------------------------------------------------

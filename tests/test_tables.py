@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import itertools
 import math
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from gsr import tables
 from gsr.exceptions import GSRError
 from gsr.tables import Table
+from gsr.tables import text as tables_text
 
 NAN = math.nan
 
@@ -168,6 +170,77 @@ def test_an_index_column_is_told(tmp_path: Path) -> None:
 
 def test_decimal_commas_are_told(tmp_path: Path) -> None:
     assert "decimal commas" in read(tmp_path, "a;b\n1;2\n3;4,5\n").notes[0]
+
+
+# ---- two readers of text ---------------------------------------------------------------------
+
+
+def outcome(path: Path, **options: Any) -> Any:
+    try:
+        table = tables.read(path, **options)
+    except GSRError as error:
+        return str(error)
+    lines = None if table.lines is None else table.lines.tolist()
+    return table.names, [[repr(v) for v in row] for row in table.values.tolist()], lines
+
+
+TRICKY = [
+    "a,b\n1,2\n3,4,5\n6\n",
+    "a,b\n1,2,\n3,4,\n",
+    "a,b\n1, 2 \n ,4\n  \n5,nAn\n",
+    "a,b\n1,2\r3,4\r\n5,\r\n",
+    "a b\n1 2\n3\n4 5 6\n",
+    "a b\n1 2\n \t3  nan \n4 5\n",
+    "a;b\n1;2,5\n3;4\n",
+    "a\tb\n1\t\n\t2\n",
+    "a,b\n1e400,-inf\n+5,.5\n5.,Infinity\n",
+    "a,b\n1d5,2\n",
+    "a,b\n0x10,2\n",
+    "a,b\n1e,2\n",
+    "a,b\nTrue,2\n",
+    'a,b\n1,2\n"3",4\n5,6\n',
+    'a,b\n1,2\n"3,\n4",4\n5,6\n',
+    "a,b\n1,2\n# c\n3,4 # d\n",
+    "a\n1\n\n2\n",
+    "n,a\nu,1\nv\nw,2,3\n",
+    "n a\nu 1\nv 2\n",
+    "n,a\nü,1\nv,2\n",
+]
+
+
+@settings(max_examples=400)
+@given(
+    st.text("0123456789.,;\t \n\r\"#'eE+-naNA_xif\0", max_size=60),
+    st.sampled_from([None, ",", ";", "tab", "space"]),
+    st.sampled_from([None, [1], [2, 1]]),
+    st.sampled_from([7, 1 << 20]),
+)
+@example("".join(TRICKY), None, None, 7)
+def test_pandas_and_csv_read_the_same(
+    tmp_path_factory: pytest.TempPathFactory,
+    text: str,
+    delimiter: str | None,
+    columns: list[int] | None,
+    piece: int,
+) -> None:
+    check_readers(tmp_path_factory.getbasetemp(), text, piece, delimiter, columns)
+
+
+@pytest.mark.parametrize("text", TRICKY)
+def test_pandas_and_csv_read_tricky_files_the_same(text: str, tmp_path: Path) -> None:
+    for piece, columns in itertools.product((7, 1 << 20), (None, [2], [2, 1])):
+        check_readers(tmp_path, text, piece, None, columns)
+
+
+def check_readers(folder: Path, text: str, piece: int, delimiter: Any, columns: Any) -> None:
+    path = folder / "both"
+    path.write_bytes(text.encode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables_text, "PIECE", piece)
+        by_pandas = outcome(path, delimiter=delimiter, columns=columns)
+        patch.setattr(tables_text._Reader, "_by_pandas", lambda *_: None)
+        patch.setattr(tables_text, "PIECE", 1 << 20)
+        assert by_pandas == outcome(path, delimiter=delimiter, columns=columns)
 
 
 # ---- binary ----------------------------------------------------------------------------------

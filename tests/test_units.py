@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import reference
 from drawn_laws import ALL, CODE, ROW, drawn_laws
-from gsr import reference
 from gsr.encoding import encode, encode_target
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
@@ -174,6 +174,9 @@ SHARED = [[CODE["identity"], 2, ROW + 2, -2], [CODE["sqrt"], 1, ROW + 3, ROW + 4
         (["cbrt(x1)"], "y", None, "y has the unit m s^-1, but cbrt(x1) has the unit m^(1/3)"),
         (["x1/x2"], "cbrt(y)", None, "cbrt(y) has the unit m^(1/3) s^(-1/3), but"),
         (["arctan(x1)"], "y", "arctan(x1): the argument has the unit m", "arctan(x1): the arg"),
+        (["abs(x1 - x3)/x2"], "y", None, None),
+        (["abs(x1 - x2)"], "y", "x1 has the unit m, but x2 has the unit s", "x1 has the unit m"),
+        (["abs(x1 - x3)"], "y", None, "y has the unit m s^-1, but abs(x1 - x3) has the unit m"),
         (["x1/x2"], "log(y)", "ln(y): the argument has the unit m s^-1", "ln(y)"),
         (["x1/x2"], "y + y**2", None, "y has the unit m s^-1, but y^2 has"),
     ],

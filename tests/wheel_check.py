@@ -14,7 +14,14 @@ import gsr
 
 def main() -> None:
     """Raise unless everything is there."""
-    for name in ("py.typed", "_core.pyi", "data/planets.csv", "report/template/page.html"):
+    suites = ("paper.csv", "published.toml")
+    for name in (
+        "py.typed",
+        "_core.pyi",
+        "data/planets.csv",
+        "report/template/page.html",
+        *(f"benchmarks/suites/data/{suite}" for suite in suites),
+    ):
         if not importlib.resources.files("gsr").joinpath(name).is_file():
             raise SystemExit(f"{name} is missing in the wheel")
     X = np.random.default_rng(0).uniform(1, 2, (40, 2))

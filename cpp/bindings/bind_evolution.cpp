@@ -292,9 +292,11 @@ class LawFitter {
   }
 
   // (constants, error), or None if the left side is not supported.
-  std::optional<std::pair<std::vector<double>, double>> refine(
-      const std::vector<NumberMatrix>& psi, const std::vector<NumberMatrix>& phi,
-      const std::vector<double>& alpha, int steps, const std::vector<bool>& free) {
+  std::optional<std::pair<std::vector<double>, double>> refine(const std::vector<NumberMatrix>& psi,
+                                                               const std::vector<NumberMatrix>& phi,
+                                                               const std::vector<double>& alpha,
+                                                               int steps,
+                                                               const std::vector<bool>& free) {
     Law law = read(psi, phi, alpha);
     if (!fit_->supports(law)) return std::nullopt;
     fit_->refine(law, steps, free);

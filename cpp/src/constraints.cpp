@@ -41,12 +41,13 @@ class DimensionReader {
     if (row.code() == table_.constant()) return Dimension{};
     const auto inside = row.argument == ArgumentType::product ? product(row) : sum(row, i);
     if (!inside) return std::nullopt;
-    if (t.power == 0.0) {  // no power: it takes a pure number
+    const double power = t.name == "abs" ? 1.0 : t.power;  // |u| has the unit of u
+    if (power == 0.0) {  // no power: it takes a pure number
       if (!inside->any && !inside->is_one()) return std::nullopt;
       return Dimension{};
     }
     Dimension out;
-    out.add(*inside, row.reciprocal() ? -t.power : t.power);
+    out.add(*inside, row.reciprocal() ? -power : power);
     return out;
   }
 

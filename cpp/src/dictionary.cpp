@@ -34,8 +34,8 @@ Dictionary::Dictionary(const Dataset& data, const Table& table, const std::vecto
       n_features_(features.size()),
       more_multiplied_(extent.multiplied) {
   std::vector<Monomial> monomials;
-  const std::vector<int> powers = extent.multiplied ? std::vector<int>{1, 2, 4, -1}
-                                                    : std::vector<int>{1, -1};
+  const std::vector<int> powers =
+      extent.multiplied ? std::vector<int>{1, 2, 4, -1} : std::vector<int>{1, -1};
   for (const int power : powers)
     for (const int f : features) monomials.push_back({{f, power}});
   if (extent.products)

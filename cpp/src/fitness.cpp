@@ -354,8 +354,8 @@ void IndividualSolver::collect_path(const Archive& archive, std::vector<Law>& la
   }
 }
 
-// Least squares in the space of g(y) is biased by noise in y: the front compares errors on the scale
-// of y, so what joins it has its minimum there.
+// Least squares in the space of g(y) is biased by noise in y: the front compares errors on the
+// scale of y, so what joins it has its minimum there.
 void IndividualSolver::fit_on_target(Law& law) {
   if (!problem_.settings.guided || !std::isfinite(law.rmse) || !law_fit_.supports(law)) return;
   if (scale_.is_identity(law.psi[0])) return;

@@ -124,8 +124,8 @@ void Gradient::pass_on(const Basis& basis, int i, int position, Columns& out) {
   RowValues& inner = rows_[std::abs(v) - kOne - 1];
   const bool product = row.argument == ArgumentType::product;
   for (std::size_t r = 0; r < inner.adjoint.size(); ++r)
-    inner.adjoint[r] += values.adjoint[r] * factor *
-                        (product ? values.argument[r] / inner.value[r] : 1.0);
+    inner.adjoint[r] +=
+        values.adjoint[r] * factor * (product ? values.argument[r] / inner.value[r] : 1.0);
 }
 
 }  // namespace gsr

@@ -49,7 +49,31 @@ double norm(const Buffer& x) {
   return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
 }
 
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
 }  // namespace
+
+bool bound_sizes(std::vector<double>& sizes, const Buffer& row_weights, double factor) {
+  std::vector<double> known, weighted;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (!std::isfinite(sizes[i])) continue;
+    known.push_back(sizes[i]);
+    weighted.push_back(row_weights.empty() ? sizes[i] : row_weights[i] * sizes[i]);
+  }
+  if (known.empty()) return false;
+  const double typical = median(std::move(known));
+  const double most = factor * median(std::move(weighted));
+  if (!(most > 0.0)) return false;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const double weight = row_weights.empty() ? 1.0 : row_weights[i];
+    if (weight * sizes[i] > most) sizes[i] = std::max(most / weight, std::min(sizes[i], typical));
+  }
+  return true;
+}
 
 double normalise(Law& law, const Table& target_table) {
   std::vector<std::size_t> order(law.psi.size());
@@ -292,17 +316,14 @@ Buffer TargetScale::weights(const Basis& psi) {
   const auto n = static_cast<std::size_t>(y_.n_rows());
   Buffer out(y_.features.stride(), 0.0);
   const Buffer& slope = info(psi).derivative;
-  std::vector<double> sizes;
+  std::vector<double> sizes(n);
   for (std::size_t i = 0; i < n; ++i) {
     const double size = 1.0 / std::abs(slope[i]);
-    sizes.push_back(std::isnan(size) ? 0.0 : size);
+    sizes[i] = std::isnan(size) ? 0.0 : size;
   }
-  std::vector<double> sorted = sizes;
-  std::nth_element(sorted.begin(), sorted.begin() + (n / 2), sorted.end());
-  const double most = kLargestWeight * sorted[n / 2];
+  if (!bound_sizes(sizes, row_weights_, kLargestWeight)) std::fill(sizes.begin(), sizes.end(), 1.0);
   for (std::size_t i = 0; i < n; ++i)
-    out[i] = (most > 0.0 && std::isfinite(most) ? std::min(sizes[i], most) : 1.0) *
-             (row_weights_.empty() ? 1.0 : row_weights_[i]);
+    out[i] = sizes[i] * (row_weights_.empty() ? 1.0 : row_weights_[i]);
   const std::vector<char> unknown = rows_of_unknown_side(info(psi).chain);
   for (std::size_t i = 0; i < n; ++i)
     if (unknown[i] != 0) out[i] = 0.0;

@@ -15,7 +15,8 @@ constexpr double kLeastDamping = 1e-12;
 constexpr double kMostDamping = 1e8;
 // A step that would gain less than this part of the squared error ends the fit.
 constexpr double kSmallestGain = 1e-9;
-// Slopes dy/df above this multiple of their median are lowered to it: no row rules the others.
+// Slopes dy/df, times the roots of the rows' weights, above this multiple of their median are lowered
+// to it: no row rules the others.
 constexpr double kSteepest = 1e3;
 
 // The damped step for R = [J, r] in QR coordinates; constants that are not free stay.
@@ -110,17 +111,13 @@ double LawFit::squared_error(const Law& law) {
 
 void LawFit::bound_slopes() {
   const auto n = static_cast<std::size_t>(x_.n_rows());
-  std::vector<double> sizes;
-  for (std::size_t i = 0; i < n; ++i)
-    if (std::isfinite(slope_[i])) sizes.push_back(std::abs(slope_[i]));
-  if (sizes.empty()) return;
-  const auto middle = sizes.begin() + (sizes.size() / 2);
-  std::nth_element(sizes.begin(), middle, sizes.end());
-  const double most = kSteepest * *middle;
+  std::vector<double> sizes(n);
   for (std::size_t i = 0; i < n; ++i) {
     if (std::isnan(slope_[i])) slope_[i] = 0.0;
-    if (std::abs(slope_[i]) > most) slope_[i] = std::copysign(most, slope_[i]);
+    sizes[i] = std::abs(slope_[i]);
   }
+  bound_sizes(sizes, row_weights_, kSteepest);
+  for (std::size_t i = 0; i < n; ++i) slope_[i] = std::copysign(sizes[i], slope_[i]);
 }
 
 void LawFit::fill_inner_derivative(const Basis& basis, const Place& place, double alpha,

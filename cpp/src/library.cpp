@@ -284,9 +284,8 @@ Transformation ln() {
 
 const std::vector<Transformation>& builtin_transformations() {
   static const std::vector<Transformation> table{
-      one(), identity(), inverse(), square(), cube(), sqrt(),    cos(),
-      sin(), tan(),      tanh(),    exp(),    ln(),   exp_neg(), cbrt(),
-      abs(), arctan(),
+      one(), identity(), inverse(), square(), cube(),    sqrt(), cos(), sin(),
+      tan(), tanh(),     exp(),     ln(),     exp_neg(), cbrt(), abs(), arctan(),
   };
   return table;
 }

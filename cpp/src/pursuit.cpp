@@ -238,9 +238,8 @@ std::vector<Pursuit::PairPick> Pursuit::best_pairs(const std::vector<std::size_t
   for (Index begin = 0, end = 0; begin < m; begin = end) {
     stop_if_asked();
     while (end < m && family(end) == family(begin)) ++end;
-    const Matrix gram =
-        columns.leftCols(end).transpose() * columns.middleCols(begin, end - begin) -
-        along.topRows(end) * along.middleRows(begin, end - begin).transpose();
+    const Matrix gram = columns.leftCols(end).transpose() * columns.middleCols(begin, end - begin) -
+                        along.topRows(end) * along.middleRows(begin, end - begin).transpose();
     std::fill(of_family.begin(), of_family.end(), PairPick{});
     for (Index a = begin; a < end; ++a)
       for (Index b = 0; b < a; ++b) {
@@ -445,7 +444,8 @@ bool write_power(Tree& tree, const Table& table) {
 // exp(c u), sin(c u + p) or cos(c u) with a c of no effect.
 bool is_constant_factor(const Tree& tree, const Table& table) {
   const auto known = [&](const char* name) { return tree.transformation == table.find(name); };
-  return tree.argument == ArgumentType::weighted && (known("exp") || known("sin") || known("cos")) &&
+  return tree.argument == ArgumentType::weighted &&
+         (known("exp") || known("sin") || known("cos")) &&
          std::all_of(tree.operands.begin(), tree.operands.end(), [](const Operand& operand) {
            return operand.feature == kOne || std::abs(operand.weight) < kNoRate;
          });

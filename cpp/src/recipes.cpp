@@ -205,7 +205,8 @@ class Cook {
       if (const int code = table_.find(name); code >= 0)
         for (const Power& p : laurent_)
           if (p.degree <= 2)
-            add(p.degree + 2, [this, &p, code] { return apply(table_, code, monomial(p.monomial)); });
+            add(p.degree + 2,
+                [this, &p, code] { return apply(table_, code, monomial(p.monomial)); });
   }
 
   // |x|, its cube root, exp(-|x|) and ln(1 + |x|).
@@ -348,8 +349,7 @@ class Cook {
         for (const int outer : unary_) {
           if (outer == inner || (is_exponential(outer) && table_[inner].name == "ln")) continue;
           add(6, [this, f, outer, inner] {
-            return apply(table_, outer,
-                         apply(table_, inner, one_plus(monomial({{f, 1}}), false)));
+            return apply(table_, outer, apply(table_, inner, one_plus(monomial({{f, 1}}), false)));
           });
         }
     }

@@ -95,8 +95,7 @@ std::vector<double> Refiner::losses(Index n_terms) {
   Vector norms(qr_.size());
   qr_.inverse_row_norms(norms.data());
   std::vector<double> out;
-  for (Index k = 0; k < n_terms; ++k)
-    out.push_back(std::abs(coefficient(k)) / norms(n_free_ + k));
+  for (Index k = 0; k < n_terms; ++k) out.push_back(std::abs(coefficient(k)) / norms(n_free_ + k));
   return out;
 }
 

@@ -133,48 +133,10 @@ class SolverKind:
     def __eq__(self, other: object, /) -> bool: ...
 
 class Settings:
-    population_size: int
-    n_survivors: int
-    p_crossover: float
-    p_mutation: float
-    n_mutated: int
-    n_phi: int
-    n_psi: int
-    division: bool
-    differences: bool
-    one: bool
-    constants: bool
-    depth: int
-    guided: bool
-    min_factors: int
-    max_factors: int
-    n_target_factors: int
-    min_multiplicity: int
-    max_multiplicity: int
-    transform_target: bool
-    solver: SolverKind
-    admm: AdmmSettings
-    epsilon: float
-    relax_factor: float
-    relax_interval: int
-    max_generations: int
-    max_evaluations: int
-    sublibraries: bool
-    cycle_full: int
-    cycle_polynomial: int
-    cycle_trigonometric: int
-    late_after: int
-    late_stage: int
-    target_stage: int
-    seed: int
-    plain_stages_done: int
-    scan_seed: int
-    scan_factor: float
-    share: int
-    n_shares: int
-    n_threads: int
-    max_bytes: int
+    # The fields of cpp/include/gsr/settings.hpp, which gsr.core_settings gets and sets by name.
     def __init__(self) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...
+    def __setattr__(self, name: str, value: object) -> None: ...
 
 class Law:
     @property

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gsr.encoding import latex
 from gsr.encoding.writing import html
@@ -41,27 +40,26 @@ HEADINGS = {
     "complexity": "complexity",
     "rmse": "RMSE",
     "held_out": "held out",
-    "score": "score",
     "level": "leaves",
     "equation": "law",
     "explicit": "closed form",
     "sympy": "SymPy",
     "predict": "callable",
 }
-#: Headings in plain text, where they are not the names of the columns.
-PLAIN_HEADINGS = {"pick": "", "index": "#"}
 #: What residuals say of a law.
 VERDICTS = {
     "rounding": "exact",
     "noise": "within noise",
+    "ambiguous": "one of several",
     "above": "structure left",
     "unknown": "too few rows",
 }
-TEXTUAL = ("level", "equation", "explicit", "sympy", "predict")
-PICK = ">>>"
+TEXTUAL = ("level", "verdict", "equation", "explicit", "sympy", "predict")
 #: A law has room for so many letters: other columns give way, in this order.
 NARROWEST = 36
 GIVE_WAY = ("level", "held_out", "score")
+#: Columns of laws of different kinds, see `EquationTable.top`.
+RANKED = ("pick", "index", "bits", "rmse", "verdict", "equation")
 DIGITS = 4
 #: Half transparent, so that it suits light and dark pages.
 PICKED = "background:rgba(80,160,255,0.2);font-weight:bold"
@@ -69,14 +67,46 @@ PICKED = "background:rgba(80,160,255,0.2);font-weight:bold"
 Rows = Sequence["EquationRow"]
 
 
+@dataclass(frozen=True)
+class Look:
+    """How a table is written: the mark of the chosen law, headings, and digits of numbers.
+
+    A column without a heading is called by its name.
+    """
+
+    pick: str
+    headings: Mapping[str, str]
+    digits: int = DIGITS
+
+    def heading(self, name: str, rows: Rows) -> str:
+        """Return the heading of a column."""
+        shown = self.headings.get(name, name)
+        return f"weighted {shown}" if shown == "RMSE" and note(rows) else shown
+
+    def cell(self, row: EquationRow, name: str) -> str:
+        """Return a cell of the table; what is not known is empty."""
+        value = getattr(row, name)
+        if name == "pick":
+            return self.pick if value else ""
+        if name == "bits":
+            return bits_text(value)
+        if name in TEXTUAL:
+            return str(value)
+        if isinstance(value, float) and math.isnan(value):
+            return ""
+        return f"{value:.3f}" if name == "score" else f"{value:.{self.digits}g}"
+
+
+PYTHON = Look(">>>", {"pick": "", "index": "#"})
+PYTHON_RANKED = Look(">>>", {"pick": "", "index": "#", "equation": "law"})
+TERMINAL = Look(">", {**HEADINGS, "complexity": "nodes"}, 3)
+HTML = Look(">>>", HEADINGS)
+PAGE = Look("", {**HEADINGS, "index": "number"})
+
+
 def note(rows: Rows) -> str:
     """Return a line that says what the errors are, if rows do not all count alike in them."""
     return f"rmse is {WEIGHTED}" if any(row.entry.is_weighted for row in rows) else ""
-
-
-def _heading(rows: Rows, name: str) -> str:
-    weighted = name == "rmse" and any(row.entry.is_weighted for row in rows)
-    return f"weighted {HEADINGS[name]}" if weighted else HEADINGS[name]
 
 
 def column(name: str) -> str:
@@ -86,56 +116,35 @@ def column(name: str) -> str:
     return name
 
 
-# ---- files -------------------------------------------------------------------------------------
-
-
-def as_csv(rows: Rows, names: Sequence[str] = IN_FILES) -> str:
-    """Return comma-separated values with all digits; what is not known is empty."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([_plain(getattr(row, name)) for name in names] for row in rows)
-    return text.getvalue()
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, float):
-        return "" if math.isnan(value) else repr(value)
-    return str(value)
-
-
 # ---- plain text --------------------------------------------------------------------------------
 
 
-def as_text(rows: Rows, names: Sequence[str] = SHOWN) -> str:
-    """Return aligned columns; laws are cut to the width of the terminal."""
-    columns = {name: [PLAIN_HEADINGS.get(name, name)] for name in names}
-    for name, cells in columns.items():
-        cells += [_cell(row, name) for row in rows]
-    laws = columns.pop("equation")
-    room = shutil.get_terminal_size((100, 24)).columns
-    for name in ("", *GIVE_WAY):
-        columns.pop(name, None)
-        left = room - sum(max(map(len, cells)) + 2 for cells in columns.values())
-        if left >= NARROWEST:
-            break
-    aligned = [_aligned(cells, name) for name, cells in columns.items()]
-    cut = [_shortened(law, max(left, NARROWEST)) for law in laws]
-    lines = ["  ".join(line).rstrip() for line in zip(*aligned, cut, strict=True)]
-    return "\n".join([*lines, *filter(None, [note(rows)])])
+def as_text(rows: Rows, names: Sequence[str], look: Look, room: int | None = None) -> str:
+    """Return aligned columns.
+
+    If they do not fit into so many letters, columns give way and laws are cut.
+    """
+    columns = {name: _aligned(rows, name, look) for name in names if name != "equation"}
+    laws = [look.headings.get("equation", "equation"), *(row.equation for row in rows)]
+    if room is not None:
+        for name in ("", *GIVE_WAY):
+            columns.pop(name, None)
+            left = room - sum(len(cells[0]) + 2 for cells in columns.values())
+            if left >= NARROWEST:
+                break
+        laws = [_shortened(law, max(left, NARROWEST)) for law in laws]
+    lines = zip(*columns.values(), laws, strict=True)
+    return "\n".join("  ".join(line).rstrip() for line in lines)
 
 
-def ranked_text(rows: Rows) -> str:
-    """Return laws with their bits, errors and verdicts, in their order; laws are not cut."""
-    lines = [["", "#", "bits", "rmse", "verdict", "law"]]
-    for row in rows:
-        numbers = [str(row.index), bits_text(row.bits), _number(row.rmse, "rmse")]
-        lines.append([PICK if row.pick else "", *numbers, row.verdict, row.equation])
-    columns = [list(cells) for cells in zip(*lines, strict=True)]
-    names = ("pick", "index", "bits", "rmse", "level", "equation")
-    aligned = [_aligned(cells, name) for cells, name in zip(columns, names, strict=True)]
-    shown = ["  ".join(line).rstrip() for line in zip(*aligned, strict=True)]
-    return "\n".join([*shown, *filter(None, [note(rows)])])
+def noted(text: str, rows: Rows) -> str:
+    """Return a table with its note below."""
+    return "\n".join([text, *filter(None, [note(rows)])])
+
+
+def terminal_width() -> int:
+    """Return how many letters fit into a line; 100 where that is not known."""
+    return shutil.get_terminal_size((100, 24)).columns
 
 
 def bits_text(bits: float) -> str:
@@ -145,22 +154,10 @@ def bits_text(bits: float) -> str:
     return f"{bits:+.1f}" if abs(bits) < 100 else f"{bits:+,.0f}"
 
 
-def _aligned(cells: Sequence[str], name: str) -> list[str]:
+def _aligned(rows: Rows, name: str, look: Look) -> list[str]:
+    cells = [look.headings.get(name, name), *(look.cell(row, name) for row in rows)]
     width = max(map(len, cells))
     return [cell.ljust(width) if name in TEXTUAL else cell.rjust(width) for cell in cells]
-
-
-def _cell(row: EquationRow, name: str) -> str:
-    value = getattr(row, name)
-    if name == "pick":
-        return PICK if value else ""
-    return _number(value, name) if name not in TEXTUAL else str(value)
-
-
-def _number(value: float, name: str) -> str:
-    if isinstance(value, float) and math.isnan(value):
-        return ""
-    return f"{value:.3f}" if name == "score" else f"{value:.{DIGITS}g}"
 
 
 def _shortened(text: str, room: int) -> str:
@@ -176,7 +173,7 @@ def as_latex(rows: Rows, columns: Sequence[str], digits: int) -> str:
     if not isinstance(digits, int) or digits < 1:
         raise GSRError(f"digits must be a whole number of at least 1, got {digits!r}")
     kinds = "".join("l" if name in TEXTUAL else "r" for name in names)
-    lines = [[latex.escaped(_heading(rows, name)) for name in names]]
+    lines = [[latex.escaped(HTML.heading(name, rows)) for name in names]]
     lines += [[_latex_cell(row, name, digits) for name in names] for row in rows]
     head, *body = [" & ".join(line) + r" \\" for line in lines]
     begin, end = rf"\begin{{tabular}}{{{kinds}}}", r"\end{tabular}"
@@ -197,9 +194,9 @@ def _latex_cell(row: EquationRow, name: str, digits: int) -> str:
 # ---- HTML --------------------------------------------------------------------------------------
 
 
-def as_html(rows: Rows, names: Sequence[str] = SHOWN) -> str:
+def as_html(rows: Rows, names: Sequence[str]) -> str:
     """Return a table in plain HTML, which every notebook renders."""
-    head = "".join(f"<th {_align(name)}>{_heading(rows, name)}</th>" for name in names)
+    head = "".join(f"<th {_align(name)}>{HTML.heading(name, rows)}</th>" for name in names)
     body = "".join(_html_row(row, names) for row in rows)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return table + (f"<p>{escape(note(rows))}</p>" if note(rows) else "")
@@ -212,7 +209,7 @@ def _html_row(row: EquationRow, names: Sequence[str]) -> str:
 
 
 def _html_cell(row: EquationRow, name: str) -> str:
-    return html(row.equation) if name == "equation" else escape(_cell(row, name))
+    return html(row.equation) if name == "equation" else escape(HTML.cell(row, name))
 
 
 def _align(name: str) -> str:

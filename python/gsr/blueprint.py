@@ -1,11 +1,12 @@
-"""Blueprints: all that islands are made of, in a form that other processes can have.
+"""Blueprints: all that islands are made of, in a form that can be sent to other processes.
 
-Nothing here needs scikit-learn: the ranks of a cluster run start with little more than NumPy.
+Nothing here needs scikit-learn: the ranks of a cluster run load little more than NumPy.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,91 +14,52 @@ from typing import Any
 
 import numpy as np
 
-from gsr import _core, options, prior
+from gsr import _core, core_settings, prior
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.transformation import Array
 
-#: Settings of the core beside the options of the search.
-OF_THE_CORE = (
-    "max_generations",
-    "max_evaluations",
-    "seed",
-    "scan_factor",
-    "n_threads",
-    "max_bytes",
-)
-#: Columns are padded to so many numbers, and begin at so many bytes: a cache line.
+#: A cache line: columns are padded to so many numbers, and aligned to so many bytes.
 PAD, LINE = 8, 64
 
 
 @dataclass(frozen=True)
 class Variant:
-    """In what some islands differ from the others.
-
-    Parameters
-    ----------
-    settings : dict
-        Options of the search.
-    rules : dict
-        Forbidden transformations by variable; None: those of all islands.
-    """
+    """Options of the search, and forbidden transformations, that only some islands have."""
 
     settings: Mapping[str, Any] = field(default_factory=dict)
+    #: By variable; None: those of all islands.
     rules: Mapping[str, Collection[str]] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Blueprint:
-    """What islands are made of.
+    """What islands are made of."""
 
-    Parameters
-    ----------
-    library, target_library : Library
-        Transformations of the features and of the target.
-    names : sequence of str
-        The features.
-    target_name : str
-        The target.
-    settings : dict
-        Of the core; see `settings_values`.
-    X, y, weights : array
-        The rows of the search.
-    rules : mapping
-        Forbidden transformations by variable; see `gsr.prior.forbidden`.
-    units : tuple of lists, optional
-        Exponents of the features, and of the target.
-    constants_with_units : bool
-        Whether fitted constants may carry units.
-    required : sequence of matrices
-        Terms that every law has.
-    max_terms, max_complexity : int, optional
-        Limits on laws.
-    shapes : mapping or callable, optional
-        What laws look like; see the parameter `constraints` of `GSRRegressor`.
-    starts : sequence of pairs of matrices
-        psi and phi of formulas that the first island starts from.
-    variants : sequence of Variant
-        Islands take them in turn.
-    """
-
+    #: Transformations of the features and of the target, and the names of both.
     library: Library
     target_library: Library
     names: Sequence[str]
     target_name: str
+    #: Settings of the core by name; see `gsr.core_settings`.
     settings: Mapping[str, Any]
+    #: The rows of the search.
     X: Array
     y: Array
     weights: Array | None = None
+    #: Forbidden transformations by variable; see `gsr.prior.forbidden`.
     rules: Mapping[str, Collection[str]] = field(default_factory=dict)
+    #: Exponents of the base units of features and target, and whether constants may have units.
     units: tuple[Any, Any] | None = None
     constants_with_units: bool = True
+    #: Terms that every law has, as matrices.
     required: Sequence[Any] = ()
-    max_terms: int | None = None
-    max_complexity: int | None = None
+    #: Constraints on the shape of laws; see the parameter `constraints` of `GSRRegressor`.
     shapes: Any = None
+    #: Matrices psi and phi of formulas that the first island starts from.
     starts: Sequence[tuple[Any, Any]] = ()
+    #: Islands take them in turn.
     variants: Sequence[Variant] = (Variant(),)
 
     # ---- islands -----------------------------------------------------------------------------
@@ -108,8 +70,8 @@ class Blueprint:
         Parameters
         ----------
         number, n_islands : int
-            Which of how many it is. Islands of the same variant share the guide's work, and each
-            has a seed of its own.
+            Which of how many it is. Islands of the same variant share the guide's work; each island
+            has its own seed.
 
         Returns
         -------
@@ -117,7 +79,7 @@ class Blueprint:
         """
         n_variants = len(self.variants)
         variant = self.variants[number % n_variants]
-        settings = make_settings(
+        settings = core_settings.to_core(
             {**self.settings, **variant.settings, "seed": self.seed_of(number)},
             scan_seed=self.seed_of(0),
             share=number // n_variants,
@@ -131,26 +93,27 @@ class Blueprint:
                 self.X, self.y, self.library.table, self.target_library.table, settings,
                 constraints, self.weights,
             )  # fmt: skip
-        except ValueError as error:
-            raise GSRError(str(error)) from error
+        except ValueError as error:  # whose words are names of options, if it is about some
+            raise GSRError(str(error), *re.findall(r"\w+", str(error))) from error
         if number == 0:
             self._start(island)
         return island
 
     def seed_of(self, number: int) -> int:
-        """Return the seed of an island: far from those of the others."""
+        """Return the seed of an island, far from the seeds of the others."""
         return int(self.settings["seed"]) + (number << 32)
 
     def _start(self, island: Any) -> None:
         for psi, phi in self.starts:
             if not start_from(island, psi, phi):
                 raise GSRError(
-                    "a formula to start from is undefined on the data, or breaks a constraint"
+                    "a formula to start from is undefined on the data, or breaks a constraint",
+                    "start",
                 )
 
     @cached_property
     def constraints(self) -> Any:
-        """What is known before the search, for the core; without shapes."""
+        """The prior knowledge for the core, except for shapes."""
         return self._constraints(Variant())
 
     def _constraints(self, variant: Variant) -> Any:
@@ -163,8 +126,7 @@ class Blueprint:
             units=self.units,
             constants_with_units=self.constants_with_units,
             required=self.required,
-            max_terms=self.max_terms,
-            max_complexity=self.max_complexity,
+            limits=core_settings.limits(self.settings),
             accept=None,
         )
 
@@ -179,7 +141,7 @@ class Blueprint:
 
     @cached_property
     def checker(self) -> Any:
-        """Tells whether an equation has the shape that is asked for; None: none is."""
+        """Checks the shape of equations; None if any shape is accepted."""
         if self.shapes is None:
             return None
         from gsr.prior.constraints import Checker
@@ -187,11 +149,11 @@ class Blueprint:
         return Checker(self.shapes, self.X, self.y, self.names, self.target_name)
 
     def accept(self, law: Any) -> bool:
-        """Tell whether a law has the shape that is asked for."""
+        """Tell whether a law satisfies the constraints on its shape."""
         return self.checker is None or bool(self.checker.holds(self.equation(law)))
 
     def admits(self, law: Any) -> bool:
-        """Tell whether a law keeps to all that is known: the last gate before it is shown."""
+        """Tell whether a law satisfies all prior knowledge: the last check before it is shown."""
         return self.accept(law) and bool(
             self.constraints.admits_law(
                 list(law.psi), list(law.phi), law.complexity, self.library.table,
@@ -202,7 +164,7 @@ class Blueprint:
     # ---- to other processes ------------------------------------------------------------------
 
     def to_json(self) -> str:
-        """Return all but the rows as text."""
+        """Return everything except the rows as text."""
         content = {
             "library": list(self.library.names),
             "target_library": list(self.target_library.names),
@@ -213,8 +175,6 @@ class Blueprint:
             "units": self.units and [np.asarray(each).tolist() for each in self.units],
             "constants_with_units": self.constants_with_units,
             "required": list(self.required),
-            "max_terms": self.max_terms,
-            "max_complexity": self.max_complexity,
             "shapes": self.shapes,
             "starts": list(self.starts),
             "variants": [
@@ -225,7 +185,7 @@ class Blueprint:
 
     @staticmethod
     def from_json(text: str, X: Array, y: Array, weights: Array | None) -> Blueprint:
-        """Return a blueprint of text and rows."""
+        """Return the blueprint with the content of `to_json` and some rows."""
         content = json.loads(text)
         content["variants"] = [Variant(**each) for each in content["variants"]]
         units = content.pop("units")
@@ -245,40 +205,18 @@ class Blueprint:
 
 
 def start_from(island: Any, psi: Sequence[Any], phi: Sequence[Any]) -> bool:
-    """Let an island start from a known law; False if the data or the constraints forbid it."""
+    """Let an island start from a known law; False if data or constraints forbid it."""
     try:
         return bool(island.start_from(list(psi), list(phi)))
     except ValueError as error:
         raise GSRError(str(error)) from error
 
 
-# ---- settings of the core ------------------------------------------------------------------------
-
-
-def settings_values(settings: Any) -> dict[str, Any]:
-    """Return the core's settings by name."""
-    values = {name: getattr(settings, name) for name in (*options.SEARCH_OPTIONS, *OF_THE_CORE)}
-    values |= {name: getattr(settings.admm, name) for name in options.ADMM_OPTIONS}
-    return {**values, "solver": settings.solver.name}
-
-
-def make_settings(values: Mapping[str, Any], **more: Any) -> Any:
-    """Return the core's settings of their values by name."""
-    settings = _core.Settings()
-    settings.solver = getattr(_core.SolverKind, values["solver"])
-    admm = getattr(_core.AdmmSettings, values["solver"])()
-    for name, value in {**values, **more}.items():
-        if name != "solver":
-            setattr(admm if name in options.ADMM_OPTIONS else settings, name, value)
-    settings.admm = admm
-    return settings
-
-
 # ---- rows ----------------------------------------------------------------------------------------
 
 
 def padded_block(X: Array) -> Array:
-    """Return the columns in the core's layout, one row each: whole cache lines, zeros behind."""
+    """Return the columns in the layout of the core: one row each, padded with zeros."""
     n, d = X.shape
     block = np.zeros((d, -(-n // PAD) * PAD))
     block[:, :n] = X.T
@@ -286,9 +224,9 @@ def padded_block(X: Array) -> Array:
 
 
 def columns_of(block: Array, n_rows: int) -> Array:
-    """Return the table in a block of `padded_block`, which the core uses as it is.
+    """Return the table in a block of `padded_block`, which the core uses without a copy.
 
-    The block must not be written to, and begin with a cache line, or the core makes a copy.
+    The block must not be written to. If it does not begin with a cache line, the core copies it.
     """
     view = block[:, :n_rows].T
     view.flags.writeable = False

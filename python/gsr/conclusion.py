@@ -13,10 +13,10 @@ from gsr.problem import Problem
 from gsr.rows import Rows
 from gsr.selection import FrontEntry, PolePolicy
 from gsr.selection.criteria import Criterion, priced_length
-from gsr.selection.fitted import LawLike, Training, without_repeats
+from gsr.selection.fitted import LawLike, Training, constants, without_repeats
 from gsr.selection.kinds import beside_front
 from gsr.selection.noise_choice import choose_noise, promising
-from gsr.selection.plainer import with_a_part_less
+from gsr.selection.plainer import with_a_part_less, without_slight_parts
 from gsr.selection.tidy import tidied
 from gsr.threads import one_thread
 
@@ -75,7 +75,7 @@ def conclude(
         When to end, on the clock of `time.perf_counter`; laws that are not refined by then keep the
         constants that the search gave them.
     """
-    parts = _Parts(until)
+    parts = _Parts(until, problem.is_counted)
     with one_thread():
         if not any(law.exact for law in laws):
             problem = _with_noise_judged(problem, laws, parts(NOISE))
@@ -95,7 +95,9 @@ def conclude(
             chosen = _choose(entries, criterion, poles, parts(PRESENTED))
         if problem.everything is not None:
             entries = _on_all_rows(entries, chosen, problem, problem.everything, parts(REFITTED))
-            entries += _shortened(entries, problem, problem.everything, parts(SHORTENED))
+            chosen = _choose(entries, criterion, poles, parts(SHORTENED))
+        if not chosen.exact:
+            entries = _shortened(entries, chosen, problem, parts(SHORTENED))
             chosen = _choose(entries, criterion, poles, parts(PRESENTED))
         return _presented(entries, chosen, problem, parts(PRESENTED))
 
@@ -119,15 +121,18 @@ class _Parts:
     ----------
     until : float, optional
         When all must be done, on the clock of `time.perf_counter`.
+    is_counted : bool
+        Whether each step may take all the time that is left, so that the result depends on the
+        clock only if that is not enough.
     """
 
-    def __init__(self, until: float | None) -> None:
-        self.start, self.until = time.perf_counter(), until
+    def __init__(self, until: float | None, is_counted: bool) -> None:
+        self.start, self.until, self.is_counted = time.perf_counter(), until, is_counted
 
     def __call__(self, part: float) -> float | None:
         """Return when this part of the time is over."""
-        if self.until is None:
-            return None
+        if self.until is None or self.is_counted:
+            return self.until
         return self.start + part * max(self.until - self.start, 0.0)
 
 
@@ -165,14 +170,43 @@ def _on_all_rows(
 
 
 def _shortened(
+    entries: list[FrontEntry], chosen: FrontEntry, problem: Problem, until: float | None
+) -> list[FrontEntry]:
+    """Return the laws without parts that the rows do not call for, and the best with fewer parts.
+
+    Those that may be shown lose what their errors do not depend on.
+    """
+    data = problem.everything or problem.data
+    shown = {chosen, *selection.pareto(entries, chosen)[0], *_next_best(entries, RUNNERS_UP)}
+    found = [
+        _without_slight_parts(entry, problem, until) if entry in shown else entry
+        for entry in entries
+    ]
+    return [*found, *_with_fewer_parts(found, problem, data, until)]
+
+
+def _without_slight_parts(entry: FrontEntry, problem: Problem, until: float | None) -> FrontEntry:
+    law = without_slight_parts(entry.law, entry.data or problem.data, until)
+    if law is entry.law or not problem.admits(law):
+        return entry
+    if entry.accepts is not None and not entry.accepts(entry.make(law)):
+        return entry
+    return replace(
+        entry,
+        law=law,
+        complexity=law.complexity,
+        rmse=law.rmse,
+        n_constants=len(constants(law)),
+    )
+
+
+def _with_fewer_parts(
     entries: list[FrontEntry], problem: Problem, everything: Training, until: float | None
 ) -> list[FrontEntry]:
     """Return the best law with fewer terms and factors, one less at a time, fitted to all rows.
 
     Some rows may have called for a part that all of them do not.
     """
-    if any(entry.exact for entry in entries):
-        return []
 
     def bits(entry: FrontEntry) -> float:  # those of the choice take long
         return priced_length(entry.law, everything)

@@ -13,8 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gsr.encoding import decode, evaluate, latex, law_complexity
+from gsr.encoding.fold import fold
 from gsr.encoding.matrices import Decoder
-from gsr.encoding.rows import Argument, Matrix, is_constant, negative_arguments, row_values, rows
+from gsr.encoding.rows import Argument, Matrix, is_constant, rows
+from gsr.encoding.values import negative_arguments, row_values
 from gsr.encoding.writing import Writer, shown_name, text, weighted_sum
 from gsr.exceptions import GSRError, PredictionWarning
 from gsr.library import Library
@@ -160,7 +162,7 @@ class Equation:
 
     def argument(self, argument: Argument, bars: bool | Collection[int] = True) -> Any:
         """Return an argument of the features as a SymPy expression, with bars in its logarithms."""
-        return Decoder(self.library, self._name, bars).argument(argument)
+        return fold(argument, Decoder(self.library, self._name, bars))
 
     def _name(self, v: int) -> str:
         return self.feature_names[v - 1]
@@ -265,11 +267,11 @@ class Equation:
         for row in (row for matrix in self.phi for row in rows(matrix, self.library)):
             if row is not None:  # inner rows come later, and are the better reason
                 undefined = ~np.isfinite(row_values(row, X, self.library))
-                reasons[undefined] = f"{writer.product([row])} is undefined"
+                reasons[undefined] = f"{writer.basis_function([row])} is undefined"
         for k, name in enumerate(self.feature_names):
             reasons[~np.isfinite(X[:, k])] = f"{shown_name(name)} is not finite"
         told = [
-            f"{reason} in {_listed(unsolved & (reasons == reason))}"
+            f"{reason} in {listed(unsolved & (reasons == reason))}"
             for reason in dict.fromkeys(reasons[unsolved])
         ]
         message = f"{unsolved.sum()} of {len(X)} predictions are NaN: {'; '.join(told)}"
@@ -278,7 +280,7 @@ class Equation:
     def _warn_guessed(self, guessed: Any) -> None:
         warnings.warn(
             f"several values of {shown_name(self.target_name)} solve the law in"
-            f" {_listed(guessed)}; the one closest to the nearest training row was taken",
+            f" {listed(guessed)}; the one closest to the nearest training row was taken",
             PredictionWarning,
             stacklevel=3,
         )
@@ -293,7 +295,8 @@ def _term(matrix: Matrix, library: Library, names: Any, bars: Any, size: str = "
     return text(matrix, library, names, absolute=bars, coefficient=size)
 
 
-def _listed(rows: Any) -> str:
+def listed(rows: Any) -> str:
+    """Say how many rows a mask marks, and name the first of them, counted from 0."""
     found = np.flatnonzero(rows)
     shown = ", ".join(map(str, found[:ROWS_NAMED])) + (", ..." if len(found) > ROWS_NAMED else "")
     return f"{len(found)} row{'s' if len(found) > 1 else ''} ({shown})"

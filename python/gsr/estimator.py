@@ -17,12 +17,13 @@ from gsr import options, prior, search, selection, validation
 from gsr import rows as row_sets
 from gsr.conclusion import conclude
 from gsr.equation import check_names
-from gsr.exceptions import GSRError, InterruptedWarning, PredictionWarning
+from gsr.exceptions import GSRError, InterruptedWarning, PredictionWarning, about
 from gsr.library import Library, Transformation
 from gsr.presentation import Presentation
 from gsr.problem import Problem, core_settings, extend, make_evolution, make_problem
 from gsr.progress import reporter, say
 from gsr.rows import Missing, Rows
+from gsr.search import SearchResult
 from gsr.selection.criteria import Criterion
 from gsr.session import Session
 
@@ -148,9 +149,10 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         Called with a `gsr.search.Progress` about 20 times a second; ends the search if it returns
         True.
     hyperparameters : mapping, optional
-        Those of the paper by name: `n_phi` (15), `n_psi` (1) basis functions of an individual;
-        `min_factors`, `max_factors` (1 to 3), `n_target_factors` (1) transformations multiplied in
-        one; `min_multiplicity`, `max_multiplicity` (2 to 5) variables in an argument;
+        Those of the paper by name; `gsr config` explains each. `n_phi` (15), `n_psi` (1) basis
+        functions of an individual; `min_factors`, `max_factors` (1 to 3), `n_target_factors` (1)
+        transformations multiplied in one; `min_multiplicity`, `max_multiplicity` (2 to 5)
+        variables in an argument;
         `population_size` (30), `n_survivors` (10), `p_crossover`, `p_mutation` (1/4 each),
         `n_mutated` (3); `sublibraries` (True), `cycle_full`, `cycle_polynomial`,
         `cycle_trigonometric` (15, 25, 35), `late_after` (1500), `late_stage` (500),
@@ -217,7 +219,14 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
     ln(y) = 0.5 ln(x1)
     """
 
-    @options.suggests
+    max_time: float | None
+    errors: str
+    validation_fraction: float | None
+    verbose: bool
+    warm_start: bool
+    callback: Callback | None
+
+    @options.stores_parameters
     def __init__(
         self,
         *,
@@ -258,44 +267,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         islands: int = 1,
         callback: Callback | None = None,
         hyperparameters: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.preset = preset
-        self.library = library
-        self.target_library = target_library
-        self.transform_target = transform_target
-        self.allow = allow
-        self.forbid = forbid
-        self.units = units
-        self.constants_with_units = constants_with_units
-        self.required_terms = required_terms
-        self.start = start
-        self.max_terms = max_terms
-        self.max_complexity = max_complexity
-        self.constraints = constraints
-        self.division = division
-        self.differences = differences
-        self.one = one
-        self.constants = constants
-        self.depth = depth
-        self.guided = guided
-        self.max_time = max_time
-        self.max_evals = max_evals
-        self.max_generations = max_generations
-        self.max_rows = max_rows
-        self.errors = errors
-        self.loss = loss
-        self.quantile = quantile
-        self.criterion = criterion
-        self.poles = poles
-        self.validation_fraction = validation_fraction
-        self.missing = missing
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.islands = islands
-        self.callback = callback
-        self.hyperparameters = hyperparameters
+    ) -> None: ...
 
     def set_params(self, **parameters: Any) -> GSRRegressor:
         """Set parameters, as in scikit-learn; a misspelt one is refused with a suggestion."""
@@ -356,10 +328,11 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
             status = session.run()
         seconds = time.perf_counter() - session.started
         with search.uninterrupted(_warn_interrupted), np.errstate(all="ignore"):
-            self._take(
-                session.evolution, status, seconds, history, session.problem, held,
-                laws=session.laws(), until=session.deadline, work_before=session.work_before,
-            )  # fmt: skip
+            laws = session.laws()
+            found = SearchResult.of(
+                session.evolution, status, seconds, history, laws, session.work_before
+            )
+            self._take(found, session.problem, held, session.deadline)
         self.fit_time_ = time.perf_counter() - session.started
         if self.verbose:
             say(self._left_out_line())
@@ -378,7 +351,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         earlier = getattr(self, "front_", ()) if self.warm_start else ()
         return Session(problem, make_evolution(problem, earlier), self.max_time, report)
 
-    def _check_parameters(self) -> Any:
+    def _check_parameters(self) -> dict[str, Any]:
         """Return the core's settings, if all parameters are what they may be."""
         return core_settings(self.get_params(deep=False))
 
@@ -386,33 +359,26 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         """Return the problem of one search, and the rows that are held out."""
         self.__dict__.pop("models_", None)
         settings = self._check_parameters()
-        known, held = row_sets.split(everything, self.validation_fraction, settings.seed)
+        known, held = row_sets.split(everything, self.validation_fraction, settings["seed"])
         parameters = self.get_params(deep=False)
         return make_problem(parameters, known, self._names, self._target_name, settings), held
 
     def _take(
         self,
-        evolution: Any,
-        status: str,
-        seconds: float,
-        history: list[search.Progress],
+        found: SearchResult,
         problem: Problem,
         held: Rows | None,
-        *,
-        laws: Sequence[Any] | None = None,
         until: float | None = None,
-        work_before: tuple[int, int] = (0, 0),
     ) -> None:
-        """Take over what a search has found; `laws` are all that are worth comparing."""
-        self.status_ = status
-        self.fit_time_ = seconds
-        self.history_ = history
-        self.n_generations_ = evolution.generation + 1 + work_before[0]
-        self.n_evaluations_ = evolution.evaluations + work_before[1]
-        self.n_unconverged_ = evolution.n_unconverged
-        self.left_out_ = problem.left_out(evolution.scanned_features)
-        found = [*evolution.front(), *evolution.runners_up()] if laws is None else laws
-        self._conclude(found, problem, held, until)
+        """Take over what a search has found, and choose among its laws."""
+        self.status_ = found.status
+        self.fit_time_ = found.seconds
+        self.history_ = found.history
+        self.n_generations_ = found.generations
+        self.n_evaluations_ = found.evaluations
+        self.n_unconverged_ = found.n_unconverged
+        self.left_out_ = problem.left_out(found.scanned_features)
+        self._conclude(found.laws, problem, held, until)
 
     def _fit_each(
         self, X: Any, y: Any, sample_weight: Any, sigma: Any, x_sigma: Any
@@ -482,17 +448,23 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         target = validation.as_numbers(y, table)
         if target.ndim == 2 and target.shape[1] == 1:
             target = target[:, 0]
-        weights = validation.as_weights(sample_weight, table)
-        deviations = validation.as_sigma(sigma, target)
+        with about("sample_weight"):
+            weights = validation.as_weights(sample_weight, table)
+        with about("sigma"):
+            deviations = validation.as_sigma(sigma, target)
         of_features = validation.as_x_sigma(x_sigma, table)
         if weights is not None and deviations is not None:
             raise GSRError("give either sample_weight or sigma, not both")
         if weights is not None and self.errors in ("relative", "poisson"):
-            raise GSRError(f"errors={self.errors!r} weights the rows: leave out sample_weight")
+            raise GSRError(
+                f"errors={self.errors!r} weights the rows: leave out sample_weight", "errors"
+            )
         if deviations is not None and self.errors in ("relative", "poisson"):
             raise GSRError(f"sigma says how y scatters: leave out errors={self.errors!r}")
         if self.errors == "poisson" and (target < 0.0).any():
-            raise GSRError("errors='poisson' is for counts, but some values of y are negative")
+            raise GSRError(
+                "errors='poisson' is for counts, but some values of y are negative", "errors"
+            )
         if target.ndim == 2:
             return Rows(table, target)
         self._name_variables(table.shape[1], y)

@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 
 class GSRError(ValueError):
-    """Input that cannot be used, told in the user's words."""
+    """Input that cannot be used.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, in the user's words.
+    *options : str
+        The options that the error is about, by their names as parameters of `GSRRegressor` or as
+        keys such as ``"data.target"``. Where only some of them are set, it is about those.
+    """
+
+    def __init__(self, message: str, *options: str) -> None:
+        super().__init__(message)
+        self.options = options
+
+
+@contextmanager
+def about(*options: str) -> Iterator[None]:
+    """Let errors raised inside carry the options that they are about, unless they have some."""
+    try:
+        yield
+    except GSRError as error:
+        error.options = error.options or options
+        raise
 
 
 class SeveralTargetsError(GSRError, AttributeError):

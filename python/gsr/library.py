@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from gsr import _core
 from gsr.exceptions import GSRError
+from gsr.traits import TRAITS, Traits
 from gsr.transformation import (
     BUILTINS,
     Symbolic,
@@ -57,6 +58,11 @@ class Library:
     def table(self) -> Any:
         """The table for the compiled core."""
         return _core.Table([BUILTINS[e] if isinstance(e, str) else e.core() for e in self.entries])
+
+    @cached_property
+    def traits(self) -> tuple[Traits, ...]:
+        """What is known of each transformation beside its values."""
+        return tuple(TRAITS[e] if isinstance(e, str) else e.traits for e in self.entries)
 
     def code(self, name: str) -> int:
         """Return the code of a transformation."""
@@ -121,7 +127,7 @@ class Library:
         return hash(self.names)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k != "table"}
+        return {k: v for k, v in self.__dict__.items() if k not in ("table", "traits")}
 
     def __repr__(self) -> str:
         forms = [self.text(code, "•") for code in range(len(self))]

@@ -1,232 +1,556 @@
-"""Options of the search: what they mean, what they may be, and the presets.
+"""Options of a run: the one list from which everything else about options is derived.
 
-The defaults live in the compiled core (`gsr._core.Settings`); an option that is None takes the
-preset's value.
+From `OPTIONS` come the checks of `GSRRegressor`, the keys of configuration files and their example,
+the flags of `gsr fit`, the settings of the compiled core, and the table in the documentation.
+Nothing here needs more than the standard library.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import wraps
-from numbers import Integral, Real
-from typing import Any
+from inspect import signature
+from typing import Any, Literal
 
-from gsr import _core
 from gsr.exceptions import GSRError, suggestion
+from gsr.value_types import (
+    BOOLEAN,
+    COUNT,
+    TEXT,
+    AnyOf,
+    Choice,
+    ListOf,
+    Number,
+    Pair,
+    Record,
+    TableOf,
+    ValueType,
+)
 
-#: The core counts with 32 bits.
-LARGEST_INT = 2**31 - 1
-
-
-@dataclass(frozen=True)
-class Range:
-    """Numbers that an option may be."""
-
-    kind: type
-    low: float
-    high: float = math.inf
-
-    def holds(self, value: object) -> bool:
-        """Whether the value is such a number."""
-        number = Integral if self.kind is int else Real
-        if isinstance(value, bool) or not isinstance(value, number):
-            return False
-        return self.low <= float(value) <= self.high
-
-    def __post_init__(self) -> None:
-        if self.kind is int and math.isinf(self.high):
-            object.__setattr__(self, "high", LARGEST_INT)
-
-    def __str__(self) -> str:
-        what = "a whole number" if self.kind is int else "a number"
-        if math.isinf(self.high) or self.high == LARGEST_INT:
-            return f"{what} of at least {self.low:g}"
-        return f"{what} from {self.low:g} to {self.high:g}"
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Values that an option may be."""
-
-    values: tuple[object, ...]
-
-    def holds(self, value: object) -> bool:
-        """Whether the value is one of them."""
-        return any(value is v or (type(value) is type(v) and value == v) for v in self.values)
-
-    def __str__(self) -> str:
-        return " or ".join(map(repr, self.values))
-
-
-MAX_FACTORS = int(_core.MAX_ROWS)
-MAX_MULTIPLICITY = int(_core.MAX_VARIABLES)
-_PROBABILITY = Range(float, 0.0, 1.0)
-_COUNT = Range(int, 1)
-_FLAG = Choice((True, False))
-
-#: Options that go to the core under the same name.
-SEARCH_OPTIONS: dict[str, Range | Choice] = {
-    "n_phi": Range(int, 1, 200),
-    "n_psi": Range(int, 1, 8),
-    "min_factors": Range(int, 1, MAX_FACTORS),
-    "max_factors": Range(int, 1, MAX_FACTORS),
-    "n_target_factors": Range(int, 1, MAX_FACTORS),
-    "min_multiplicity": Range(int, 1, MAX_MULTIPLICITY),
-    "max_multiplicity": Range(int, 1, MAX_MULTIPLICITY),
-    "transform_target": _FLAG,
-    "population_size": Range(int, 2, 1_000_000),
-    "n_survivors": _COUNT,
-    "p_crossover": _PROBABILITY,
-    "p_mutation": _PROBABILITY,
-    "n_mutated": _COUNT,
-    "sublibraries": _FLAG,
-    "cycle_full": _COUNT,
-    "cycle_polynomial": _COUNT,
-    "cycle_trigonometric": _COUNT,
-    "late_after": Range(int, 0),
-    "late_stage": _COUNT,
-    "target_stage": _COUNT,
-    "guided": _FLAG,
-    "division": _FLAG,
-    "differences": _FLAG,
-    "one": _FLAG,
-    "constants": _FLAG,
-    "depth": Range(int, 1, MAX_FACTORS),
-    "epsilon": Range(float, 0.0),
-    "relax_factor": Range(float, 1.0),
-    "relax_interval": Range(int, 0),
-}
-#: Options of the coefficients' solver.
-ADMM_OPTIONS: dict[str, Range] = {
-    "lam": Range(float, 0.0),
-    "rho": Range(float, 1e-12),
-    "delta": Range(float, 0.0),
-    "max_iterations": _COUNT,
-}
+PRESETS = ("paper", "default")
 SOLVERS = ("well_posed", "printed")
-#: Search options that are parameters of the estimator; the others are its `hyperparameters`.
-ENCODING_OPTIONS = (
-    "transform_target",
-    "guided",
-    "division",
-    "differences",
-    "one",
-    "constants",
-    "depth",
-)
-HYPERPARAMETERS = (
-    *(name for name in SEARCH_OPTIONS if name not in ENCODING_OPTIONS),
-    *ADMM_OPTIONS,
-    "solver",
-)
+ERRORS = ("auto", "constant", "relative", "poisson")
+LOSSES = ("squared", "absolute", "huber", "quantile")
+POLE_POLICIES = ("avoid", "forbid", "allow")
+TOPOLOGIES = (
+    "ring", "torus", "fully_connected", "random_pairs", "hypercube", "unconnected", "star", "edges",
+)  # fmt: skip
+#: Size of a basis matrix of the core, which a test compares.
+MAX_FACTORS = MAX_MULTIPLICITY = 8
+#: A search needs so many rows.
+MIN_ROWS = 5
 
-#: What a preset changes from the core's defaults, which are the paper's hyper-parameters.
-PRESETS: dict[str, dict[str, Any]] = {
-    "paper": {},
-    "default": {
-        "guided": True,
-        "division": True,
-        "differences": True,
-        "one": True,
-        "constants": True,
-        "depth": 3,
-    },
+
+@dataclass(frozen=True)
+class Flag:
+    """A flag of `gsr fit`.
+
+    Parameters
+    ----------
+    group : str
+        The heading of `gsr fit --help` below which it stands.
+    metavar : str
+        What stands for its value there.
+    names : tuple of str
+        Unless it is named like the key.
+    constant : object
+        The value that it sets if it takes none.
+    """
+
+    group: str
+    metavar: str = ""
+    names: tuple[str, ...] = ()
+    constant: Any = None
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a run.
+
+    Parameters
+    ----------
+    key : str
+        Section and name in a configuration file, such as ``"search.max_terms"``.
+    type : ValueType
+        What a file may hold, and the parameter of the estimator unless it is `free`.
+    help : str
+        One line, in words of configuration files.
+    default : object
+        The value if nothing is set; None means that it depends, which `help` explains.
+    example : object
+        Shown in the example file, where there is no default or it depends.
+    parameter : str, optional
+        The parameter of `GSRRegressor` that it sets.
+    core : {"settings", "admm", "limits"}, optional
+        The part of the compiled core that takes it under the same name.
+    flag : Flag, optional
+        How `gsr fit` takes it.
+    hyper : bool
+        Whether it is one of the estimator's `hyperparameters`.
+    free : bool
+        Whether the parameter may be more than a file can hold, and is checked where it is used.
+    parameter_type : ValueType, optional
+        The type of the parameter, if it is not that in a file.
+    may_be_none : bool, optional
+        Whether the parameter may be None; by default if it has no default.
+    varies : bool
+        Whether islands may differ in it.
+    """
+
+    key: str
+    type: ValueType
+    help: str
+    default: Any = None
+    example: Any = None
+    parameter: str | None = None
+    core: Literal["settings", "admm", "limits"] | None = None
+    flag: Flag | None = None
+    hyper: bool = False
+    free: bool = False
+    parameter_type: ValueType | None = None
+    may_be_none: bool | None = None
+    varies: bool = False
+
+    @property
+    def section(self) -> str:
+        """The section of a configuration file."""
+        return self.key.partition(".")[0]
+
+    @property
+    def name(self) -> str:
+        """The name within its section."""
+        return self.key.partition(".")[2]
+
+    def check(self, value: object) -> None:
+        """Raise unless this may be the value of the estimator's parameter."""
+        name = self.parameter or self.name
+        has_none = self.default is None if self.may_be_none is None else self.may_be_none
+        wrong = (self.parameter_type or self.type).mismatch(value, python=True)
+        if wrong and not (has_none and value is None):
+            raise GSRError(f"{name} {wrong}", name)
+
+
+COLUMN = AnyOf((TEXT, COUNT))
+COLUMNS = ListOf(COLUMN, "columns, by name or by number from 1")
+LIBRARY = AnyOf((TEXT, ListOf(TEXT, "transformations")))
+RULES = TableOf(ListOf(TEXT, "transformations"))
+PROBABILITY = Number(float, 0.0, 1.0)
+
+DATA = (
+    Option(
+        "data.path", TEXT,
+        "the table: CSV, TSV, NPY, NPZ, Parquet or Excel, compressed or not; relative to this file",
+        example="data.csv",
+    ),
+    Option(
+        "data.target", AnyOf((COLUMN, COLUMNS)),
+        "the column to explain, by name or number, or a list; gsr fit takes the last by default",
+        example="y", flag=Flag("data", "COLUMN,..."),
+    ),
+    Option(
+        "data.features", COLUMNS, "columns that may enter the law; default: all others",
+        example=["x1", "x2"], flag=Flag("data", "COLUMN,..."),
+    ),
+    Option(
+        "data.drop", COLUMNS, "columns to leave out", [], flag=Flag("data", "COLUMN,..."),
+    ),
+    Option(
+        "data.header", BOOLEAN, "whether the first row holds names; default: detected",
+        example=True, flag=Flag("data"),
+    ),
+    Option(
+        "data.delimiter", TEXT, 'between fields: ",", ";", "tab", "space"; default: detected',
+        example=",", flag=Flag("data", "CHAR"),
+    ),
+    Option(
+        "data.sheet", TEXT, "sheet of an Excel workbook; default: the first",
+        example="Sheet1", flag=Flag("data", "NAME"),
+    ),
+    Option(
+        "data.weights", COLUMN, "a column with the weight of each row; default: none",
+        example="weight", flag=Flag("data", "COLUMN"),
+    ),
+    Option(
+        "data.errors", COLUMN,
+        "a column with the standard deviation of the target in each row, or how errors grow with "
+        f"the target: {', '.join(ERRORS)}; default: auto",
+        example="sigma", parameter="errors", parameter_type=Choice(ERRORS), may_be_none=False,
+        flag=Flag("data", "COLUMN|KIND"),
+    ),
+    Option(
+        "data.missing", Choice(("raise", "drop")),
+        "rows with missing values raise an error, or are left out", "raise",
+        parameter="missing", flag=Flag("data", "raise|drop"),
+    ),
+    Option(
+        "data.units", TableOf(TEXT),
+        "units of the features and the target; laws must agree with them; default: none",
+        example={"x1": "m", "x2": "1", "y": "m/s"}, parameter="units", free=True,
+        flag=Flag("prior knowledge", "NAME=UNIT,..."),
+    ),
+)  # fmt: skip
+LIBRARIES = (
+    Option(
+        "library.features", LIBRARY,
+        'transformations of the features: names, or "all", "table2", "table13"; default: all',
+        example=["identity", "inverse", "sqrt", "sin", "exp", "ln"], parameter="library",
+        free=True, flag=Flag("prior knowledge", "NAME,...", ("--library",)),
+    ),
+    Option(
+        "library.target", LIBRARY,
+        "transformations of the target; default: those of the features",
+        example=["identity", "ln"], parameter="target_library", free=True,
+        flag=Flag("prior knowledge", "NAME,...", ("--target-library",)),
+    ),
+    Option(
+        "library.allow", RULES,
+        "for a variable (* for all features), the only transformations that it may stand in",
+        example={"x1": ["identity", "sin"]}, parameter="allow", free=True, varies=True,
+        flag=Flag("prior knowledge", "NAME=T,..."),
+    ),
+    Option(
+        "library.forbid", RULES,
+        "for a variable (* for all features), transformations that it must not stand in",
+        example={"x2": ["exp"]}, parameter="forbid", free=True, varies=True,
+        flag=Flag("prior knowledge", "NAME=T,..."),
+    ),
+)  # fmt: skip
+
+
+def _search(name: str, type: ValueType, help: str, default: Any = None, **more: Any) -> Option:
+    """Return an option of the search that is a parameter of the estimator under the same name."""
+    return Option(f"search.{name}", type, help, default, parameter=name, **more)
+
+
+def _encoding(name: str, type: ValueType, help: str, **more: Any) -> Option:
+    return _search(name, type, help, core="settings", varies=True, **more)
+
+
+def _hyper(name: str, type: ValueType, help: str, core: Any = "settings", **more: Any) -> Option:
+    """Return a hyper-parameter of the paper; its default is the preset's."""
+    return _search(name, type, help, core=core, hyper=True, **{"varies": True, **more})
+
+
+SEARCH = (
+    _search(
+        "preset", Choice(PRESETS), "what keys that are not set here take their values from",
+        "default", flag=Flag("search", "NAME"),
+    ),
+    _encoding(
+        "transform_target", BOOLEAN,
+        "look for g(y) = f(x); false: for y = f(x) only (the paper's s-GSR)",
+        flag=Flag("search", names=("--s-gsr",), constant=False),
+    ),
+    _search("constants_with_units", BOOLEAN, "whether fitted constants may carry units", True),
+    _search(
+        "required_terms", ListOf(TEXT, "terms"),
+        "terms of f(x) that every law must have; default: none", example=["x1*x2"], free=True,
+    ),
+    _search(
+        "start", AnyOf((TEXT, ListOf(TEXT, "formulas"))),
+        "a known formula, or several, to start from; default: none",
+        example="y = a*x1^2 + b*sin(x2)", free=True, flag=Flag("prior knowledge", "FORMULA"),
+    ),
+    _search(
+        "max_terms", COUNT, "terms of a law at most, beside the constant; default: no limit",
+        example=5, core="limits", flag=Flag("prior knowledge", "N"),
+    ),
+    _search(
+        "max_complexity", COUNT, "nodes of a law at most; default: no limit",
+        example=40, core="limits", flag=Flag("prior knowledge", "N"),
+    ),
+    _search(
+        "constraints", TableOf(AnyOf((TEXT, ListOf(TEXT, "shapes")))),
+        "shapes that laws must have between the rows: increasing, decreasing, convex or concave in "
+        "a feature; a positive, negative, nonnegative or nonpositive target; default: none",
+        example={"x1": "increasing", "y": "positive"}, free=True,
+    ),
+    _encoding("division", BOOLEAN, "laws may have reciprocals and quotients"),
+    _encoding("differences", BOOLEAN, "laws may have minus signs in sums inside functions"),
+    _encoding("one", BOOLEAN, "laws may have the number 1 inside functions, as in ln(1 + x)"),
+    _encoding(
+        "constants", BOOLEAN, "laws may have fitted constants inside functions, as in sin(2.5 x)"
+    ),
+    _encoding(
+        "depth", Number(int, 1, MAX_FACTORS),
+        "transformations inside transformations at most; 1 is the paper's",
+    ),
+    _encoding(
+        "guided", BOOLEAN,
+        "choose candidates by what they explain; false: genetic programming alone",
+    ),
+    _search("max_generations", COUNT, "generations at most; default: no limit", example=1000),
+    _search(
+        "max_rows", Number(int, MIN_ROWS),
+        "rows that the search looks at, at most; default: 1000, and 5000 under noise",
+        example=1000,
+    ),
+    _search(
+        "loss", Choice(LOSSES),
+        "what fit and choice minimise: squared, absolute, huber, quantile", "squared",
+        flag=Flag("search", "NAME"),
+    ),
+    _search(
+        "quantile", Number(float, 0.001, 0.999),
+        "part of the rows that lies below the law, for the loss quantile", 0.5,
+        flag=Flag("search", "F"),
+    ),
+    _search(
+        "criterion", TEXT,
+        "which law is chosen if none is exact: mdl, bic, aicc, elbow, held_out, rmse, simplest "
+        "within 0.1",
+        "mdl", free=True, flag=Flag("search", "NAME"),
+    ),
+    _search(
+        "poles", Choice(POLE_POLICIES),
+        "laws that are undefined somewhere between the rows are avoided, forbidden or allowed",
+        "avoid", flag=Flag("search", "POLICY"),
+    ),
+    _search(
+        "validation_fraction", Number(float, 1e-6, 0.95),
+        "part of the rows to hold out of search and fit; default: none",
+        example=0.2, flag=Flag("search", "F", ("--validation",)),
+    ),
+    _hyper("n_phi", Number(int, 1, 200), "basis functions of f(x) in an individual"),
+    _hyper("n_psi", Number(int, 1, 8), "basis functions of g(y) in an individual"),
+    _hyper(
+        "min_factors", Number(int, 1, MAX_FACTORS),
+        "transformations multiplied in a basis function of f(x), at least",
+    ),
+    _hyper(
+        "max_factors", Number(int, 1, MAX_FACTORS),
+        "transformations multiplied in a basis function of f(x), at most",
+    ),
+    _hyper(
+        "n_target_factors", Number(int, 1, MAX_FACTORS),
+        "transformations multiplied in a basis function of g(y)",
+    ),
+    _hyper(
+        "min_multiplicity", Number(int, 1, MAX_MULTIPLICITY), "variables in an argument, at least"
+    ),
+    _hyper(
+        "max_multiplicity", Number(int, 1, MAX_MULTIPLICITY), "variables in an argument, at most"
+    ),
+    _hyper("population_size", Number(int, 2, 1_000_000), "individuals of a generation"),
+    _hyper("n_survivors", COUNT, "individuals that go on to the next generation"),
+    _hyper("p_crossover", PROBABILITY, "part of the new individuals that is made by crossover"),
+    _hyper("p_mutation", PROBABILITY, "part of the new individuals that is made by mutation"),
+    _hyper("n_mutated", COUNT, "basis functions that a mutation changes"),
+    _hyper(
+        "sublibraries", BOOLEAN,
+        "take turns with the polynomial and the trigonometric part of the library",
+    ),
+    _hyper("cycle_full", COUNT, "generations in a row with the whole library"),
+    _hyper("cycle_polynomial", COUNT, "generations in a row with its polynomial part"),
+    _hyper("cycle_trigonometric", COUNT, "generations in a row with its trigonometric part"),
+    _hyper("late_after", Number(int, 0), "generations after which turns are longer"),
+    _hyper("late_stage", COUNT, "generations in a row with one part from then on"),
+    _hyper("target_stage", COUNT, "generations in a row with one part of the target's library"),
+    _hyper(
+        "epsilon", Number(float, 0.0), "error (RMSE) below which the search ends", varies=False
+    ),
+    _hyper("relax_factor", Number(float, 1.0), "factor by which epsilon grows", varies=False),
+    _hyper(
+        "relax_interval", Number(int, 0), "generations after which it grows; 0: never", varies=False
+    ),
+    _hyper("lam", Number(float, 0.0), "weight of the lasso's penalty", "admm"),
+    _hyper("rho", Number(float, 1e-12), "step of ADMM", "admm"),
+    _hyper(
+        "delta", Number(float, 0.0), "change of the coefficients below which ADMM ends", "admm"
+    ),
+    _hyper("max_iterations", COUNT, "iterations of ADMM at most", "admm"),
+    _hyper(
+        "solver", Choice(SOLVERS), "well_posed, or printed: Algorithm 1 of the paper to the letter"
+    ),
+)  # fmt: skip
+ISLANDS = (
+    Option(
+        "islands.per_rank", Number(int, 1, 1024), "islands in a process, a thread each", 1,
+        parameter="islands",
+    ),
+    Option(
+        "islands.topology", Choice(TOPOLOGIES), "which islands are neighbours of which",
+        "hypercube",
+    ),
+    Option(
+        "islands.edges", ListOf(Pair(), "pairs of islands, from and to, numbered from 0"),
+        'neighbours one by one, if topology is "edges"; default: none', example=[[0, 1], [1, 0]],
+    ),
+    Option(
+        "islands.migration", Choice(("p2p", "broadcast")),
+        "to one of the neighbours in turn, or to all", "p2p",
+    ),
+    Option(
+        "islands.interval", COUNT, "work between two migrations, in individuals", 10000,
+    ),
+    Option(
+        "islands.migrants", Number(int, 1, 1000), "individuals that migrate at a time", 3,
+    ),
+    Option(
+        "islands.selection", Choice(("best", "random")), "which individuals migrate", "best",
+    ),
+    Option(
+        "islands.replacement", Choice(("fair", "worst", "random")),
+        "whom they replace: the worst if they are better, the worst, or any", "fair",
+    ),
+    Option(
+        "islands.knowledge", BOOLEAN,
+        "whether islands tell each other their laws, and which left sides g(y) promise much", True,
+    ),
+    Option(
+        "islands.mode", Choice(("throughput", "deterministic")),
+        "nobody waits; or in lock-step, so that the same seed and ranks give the same laws",
+        "throughput",
+    ),
+    Option(
+        "islands.variants",
+        ListOf(
+            Record(
+                {each.name: each.type for each in (*SEARCH, *LIBRARIES) if each.varies},
+                "options of [search] and [library]",
+            ),
+            "tables of options of [search] and [library]",
+        ),
+        "options of [search], and allow and forbid of [library], that islands take in turn, so "
+        "that they differ; default: all alike",
+        example=[{}, {"depth": 1}],
+    ),
+)  # fmt: skip
+CHECKPOINT = (
+    Option(
+        "checkpoint.interval", Number(float, 0.1),
+        "seconds between two checkpoints; inf: at the end and on signals only", 60.0,
+    ),
+    Option("checkpoint.keep", Number(int, 1, 1000), "checkpoints of an island that are kept", 3),
+    Option(
+        "checkpoint.resume", BOOLEAN,
+        "go on from the checkpoints in the run folder; false: begin anew", True,
+    ),
+)  # fmt: skip
+#: The run folder of a cluster run that names none.
+ISLANDS_OUTPUT = "run"
+RUN = (
+    Option(
+        "run.output", TEXT,
+        "the run folder, relative to where gsr runs; default: none (gsr fit), run (gsr islands)",
+        example=ISLANDS_OUTPUT, flag=Flag("output", "RUN", ("-o", "--output")),
+    ),
+    Option(
+        "run.overwrite", BOOLEAN, "replace the results in the run folder, and files that exist",
+        False, flag=Flag("output", constant=True),
+    ),
+    Option(
+        "run.max_time", Number(float, 0.0), "seconds; inf for no limit", 10.0,
+        parameter="max_time", may_be_none=True, flag=Flag("running", "S"),
+    ),
+    Option(
+        "run.max_evals", COUNT, "candidates to try at most; default: no limit",
+        example=1_000_000, parameter="max_evals", flag=Flag("running", "N"),
+    ),
+    Option(
+        "run.seed", Number(int, 0), "the same seed gives the same laws; default: drawn, and told",
+        example=0, parameter="random_state", free=True, flag=Flag("running", "N"),
+    ),
+    Option(
+        "run.n_jobs", Number(int, -1024),
+        "threads of a process, -1 for all cores; default: all, but under mpirun or srun one for "
+        "each island",
+        -1, 1, parameter="n_jobs", may_be_none=True, flag=Flag("running", "N", ("--jobs",)),
+    ),
+)  # fmt: skip
+LOG = (
+    Option(
+        "log.verbose", BOOLEAN,
+        "show progress; default: on a terminal only (gsr fit), if the level is info (gsr islands)",
+        example=True, parameter="verbose", free=True,
+    ),
+    Option(
+        "log.level", Choice(("error", "warning", "info")), "messages to show: this and worse",
+        "info",
+    ),
+)  # fmt: skip
+#: All options, in the order of a configuration file.
+OPTIONS = [*DATA, *LIBRARIES, *SEARCH, *ISLANDS, *CHECKPOINT, *RUN, *LOG]
+SECTIONS = {
+    "data": "the table",
+    "library": "the functions that laws are made of",
+    "search": "how to search; what is not set is the preset's",
+    "islands": "searches side by side that exchange laws; for gsr islands, under mpirun or srun",
+    "checkpoint": "what is saved on the way; for gsr islands",
+    "run": "where, how long, with what",
+    "log": "what is shown meanwhile",
 }
+#: Sections that `gsr fit` reads; others are for cluster runs.
+OF_FIT = ("data", "library", "search", "run", "log")
+#: What a cluster run must name: nobody is there to see that the last column was taken.
+OF_ISLANDS = ("data.path", "data.target")
+#: Parameters of the estimator that no file can hold.
+NOT_IN_FILES = ("callback", "warm_start", "hyperparameters")
 
 
-def check_option(name: str, value: object, allowed: Range | Choice) -> None:
-    """Raise unless the value is None or allowed; the message names option and value."""
-    if value is not None and not allowed.holds(value):
-        raise GSRError(f"{name} must be {allowed}, got {value!r}")
+def schema() -> dict[str, dict[str, Option]]:
+    """Return the options by section and name."""
+    found: dict[str, dict[str, Option]] = {section: {} for section in SECTIONS}
+    for option in OPTIONS:
+        found[option.section][option.name] = option
+    return found
 
 
-def check_required(name: str, value: object, allowed: Range | Choice) -> None:
-    """Raise unless the value is allowed; None is not."""
-    if value is None or not allowed.holds(value):
-        raise GSRError(f"{name} must be {allowed}, got {value!r}")
+def by_parameter() -> dict[str, Option]:
+    """Return the options that `GSRRegressor` has, hyper-parameters among them."""
+    return {option.parameter: option for option in OPTIONS if option.parameter is not None}
 
 
-def suggests(init: Callable[..., None]) -> Callable[..., None]:
-    """Let an estimator's constructor refuse misspelt parameters with a suggestion."""
+def hyperparameters() -> dict[str, Option]:
+    """Return the options in the parameter `hyperparameters`."""
+    return {name: option for name, option in by_parameter().items() if option.hyper}
+
+
+def check_parameters(parameters: Mapping[str, Any]) -> None:
+    """Raise unless the parameters of an estimator are what they may be; names are not checked."""
+    known = by_parameter()
+    for name, value in parameters.items():
+        if name in known and not known[name].free:
+            known[name].check(value)
+
+
+def check_hyperparameters(given: Any) -> Mapping[str, Any]:
+    """Return the hyper-parameters that are given, or raise."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise GSRError(f"hyperparameters must be a mapping, got {given!r}")
+    known = hyperparameters()
+    for name in given:
+        if name not in known:
+            hint = suggestion(name, known, otherwise_list=True)
+            raise GSRError(f"hyperparameters has no {name!r}{hint}")
+    check_parameters(given)
+    return given
+
+
+def stores_parameters(init: Callable[..., None]) -> Callable[..., None]:
+    """Let a constructor store its parameters unchecked, as scikit-learn asks.
+
+    A misspelt parameter is refused with a suggestion.
+    """
+    defaults = {name: each.default for name, each in signature(init).parameters.items()}
+    del defaults["self"]
 
     @wraps(init)
-    def checked(self: Any, **parameters: Any) -> None:
-        known = type(self)._get_param_names()
+    def store(self: Any, **parameters: Any) -> None:
         for name in parameters:
-            if name not in known:
-                raise TypeError(unknown_parameter(name, known))
-        init(self, **parameters)
+            if name not in defaults:
+                raise TypeError(unknown_parameter(name, defaults))
+        vars(self).update({**defaults, **parameters})
 
-    return checked
+    return store
 
 
 def unknown_parameter(name: str, known: Iterable[str]) -> str:
     """Return the message about a parameter that the estimator does not have."""
     hint = suggestion(name, known)
-    if name in HYPERPARAMETERS:
+    if name in hyperparameters():
         hint = f"; it is one of the hyperparameters: hyperparameters={{{name!r}: ...}}"
     return f"GSRRegressor has no parameter {name!r}{hint}"
-
-
-def check_choice(name: str, value: object, values: tuple[str, ...]) -> None:
-    """Raise unless the value is one of the names; the message suggests the nearest."""
-    if value not in values:
-        hint = suggestion(value, values)
-        raise GSRError(f"{name} must be {Choice(values)}, got {value!r}{hint}")
-
-
-def make_settings(
-    preset: str, encoding: Mapping[str, Any], hyperparameters: Mapping[str, Any] | None = None
-) -> Any:
-    """Return the core's settings for a preset with some options changed."""
-    check_choice("preset", preset, tuple(PRESETS))
-    given = _checked_names(hyperparameters)
-    changes = {k: v for k, v in {**encoding, **given}.items() if v is not None}
-    chosen = {**PRESETS[preset], **changes}
-    solver = chosen.pop("solver", "well_posed")
-    check_choice("solver", solver, SOLVERS)
-    settings = _core.Settings()
-    settings.solver = getattr(_core.SolverKind, solver)
-    admm = getattr(_core.AdmmSettings, solver)()
-    for name, value in chosen.items():
-        if name in ADMM_OPTIONS:
-            check_option(name, value, ADMM_OPTIONS[name])
-            setattr(admm, name, value)
-        else:
-            check_option(name, value, SEARCH_OPTIONS[name])
-            setattr(settings, name, value)
-    settings.admm = admm
-    _check_together(settings)
-    return settings
-
-
-def _checked_names(hyperparameters: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    if hyperparameters is None:
-        return {}
-    if not isinstance(hyperparameters, Mapping):
-        raise GSRError(f"hyperparameters must be a mapping, got {hyperparameters!r}")
-    for name in hyperparameters:
-        if name not in HYPERPARAMETERS:
-            hint = suggestion(name, HYPERPARAMETERS) or f"; there are {', '.join(HYPERPARAMETERS)}"
-            raise GSRError(f"hyperparameters has no {name!r}{hint}")
-    return hyperparameters
-
-
-def _check_together(s: Any) -> None:
-    for low, high in (
-        ("min_factors", "max_factors"),
-        ("min_multiplicity", "max_multiplicity"),
-    ):
-        if getattr(s, low) > getattr(s, high):
-            raise GSRError(f"{low}={getattr(s, low)} is larger than {high}={getattr(s, high)}")
-    if s.n_survivors >= s.population_size:
-        raise GSRError(
-            f"n_survivors={s.n_survivors} must be smaller than "
-            f"population_size={s.population_size}: no new individuals would be born"
-        )
-    if s.p_crossover + s.p_mutation > 1.0:
-        raise GSRError(
-            f"p_crossover={s.p_crossover:g} and p_mutation={s.p_mutation:g} add up to more than 1"
-        )

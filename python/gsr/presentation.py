@@ -22,9 +22,6 @@ from gsr.threads import one_thread
 if TYPE_CHECKING:
     from gsr.table import EquationTable
 
-#: Probability of the chosen law among the kinds that were found, below which the rows do not
-#: determine it.
-LEAST_SUPPORT = 0.95
 #: Columns that are named in a line.
 SHOWN_LEFT_OUT = 5
 
@@ -81,7 +78,8 @@ class Presentation:
 
         check_is_fitted(self)
         self._check_single()
-        return EquationTable(self.front_, self.best_index_, self._others, self._laws)
+        support = getattr(self, "support_", 1.0)
+        return EquationTable(self.front_, self.best_index_, self._others, self._laws, support)
 
     def choose(self: Self, criterion: Criterion | None = None, *, index: int | None = None) -> Self:
         """Choose another law of those that the search has found.
@@ -135,9 +133,7 @@ class Presentation:
     @property
     def level_(self) -> str:
         """What the chosen law leaves: rounding, noise, or more; or that it is one of several."""
-        level = str(self._entry(None).level)
-        is_one_of_several = level == "noise" and getattr(self, "support_", 1.0) < LEAST_SUPPORT
-        return "ambiguous" if is_one_of_several else level
+        return kinds.determined(str(self._entry(None).level), getattr(self, "support_", 1.0))
 
     @property
     def noise_(self) -> str:

@@ -14,11 +14,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from gsr import _core, options, prior, search, selection, subset, validation
-from gsr import rows as row_sets
-from gsr.blueprint import Blueprint, settings_values, start_from
+from gsr.blueprint import Blueprint, start_from
+from gsr.core_settings import settings_of
 from gsr.encoding import evaluate
 from gsr.equation import Equation
-from gsr.exceptions import GSRError
+from gsr.exceptions import GSRError, about
 from gsr.islands.local import LocalIslands
 from gsr.islands.migration import default_migration
 from gsr.library import Library, resolve
@@ -27,17 +27,21 @@ from gsr.rows import Rows
 from gsr.selection import FrontEntry, criteria, target_scale
 from gsr.selection.fitted import LawLike, Training, weights
 from gsr.selection.freed import with_freed_constants
-from gsr.selection.loss import LOSSES, Loss, neighbour_residuals
-from gsr.selection.noise import ERRORS, Noise, given, of_kind
+from gsr.selection.loss import Loss, neighbour_residuals
+from gsr.selection.noise import Noise, given, of_kind
 from gsr.selection.noise_choice import Explained, noise_of_weights
 from gsr.selection.residuals import MOST_ROWS
 from gsr.selection.target_scale import TargetScale
+from gsr.traits import TRAITS
 from gsr.transformation import Array
 
 #: The paper's appendix table for its own preset, every built-in transformation otherwise.
 DEFAULT_LIBRARY = {"paper": "table13", "default": "all"}
 #: Target transformations are those of the library that are not trigonometric (paper, Appendix A).
-NOT_FOR_TARGETS = {"paper": ("cos", "sin", "tan"), "default": ("abs",)}
+NOT_FOR_TARGETS = {
+    preset: {name for name, traits in TRAITS.items() if preset in traits.not_for_targets}
+    for preset in DEFAULT_LIBRARY
+}
 #: What is known about laws as a whole.
 OF_PRIOR = ("units", "required_terms", "start", "max_terms", "max_complexity", "constraints")
 #: Weights that differ by more than this, in powers of two, in half of the rows are others.
@@ -99,6 +103,11 @@ class Problem:
     def loss(self) -> Loss:
         """What fits minimise."""
         return Loss(self.parameters["loss"], self.parameters["quantile"])
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the search ends after so much work, and should not depend on the clock before."""
+        return any(self.parameters[name] is not None for name in ("max_evals", "max_generations"))
 
     @property
     def verdict_rows(self) -> int:
@@ -306,29 +315,24 @@ def _error(equation: Equation, rows: Rows) -> float:
 # ---- from parameters -----------------------------------------------------------------------------
 
 
-def core_settings(parameters: Mapping[str, Any]) -> Any:
-    """Check the estimator's parameters, and return the core's settings."""
+def core_settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Check the estimator's parameters, and return the core's settings by name."""
     asked = SimpleNamespace(**parameters)
-    encoding = {name: parameters[name] for name in options.ENCODING_OPTIONS}
-    settings = options.make_settings(asked.preset, encoding, asked.hyperparameters)
-    for name, allowed in validation.PARAMETERS.items():
-        options.check_option(name, parameters[name], allowed)
-    options.check_required("islands", asked.islands, validation.PARAMETERS["islands"])
-    options.check_choice("poles", asked.poles, selection.POLE_POLICIES)
-    options.check_choice("missing", asked.missing, row_sets.MISSING)
-    options.check_choice("errors", asked.errors, ERRORS)
-    options.check_choice("loss", asked.loss, LOSSES)
-    options.check_required("quantile", asked.quantile, validation.PARAMETERS["quantile"])
+    hyper = options.check_hyperparameters(asked.hyperparameters)
+    settings = settings_of({**parameters, **hyper})
+    options.check_parameters(parameters)
     criteria.check(asked.criterion)
     if asked.n_jobs == 0:
-        raise GSRError("n_jobs must be a number of threads, or -1 for all cores, got 0")
+        raise GSRError("n_jobs must be a number of threads, or -1 for all cores, got 0", "n_jobs")
     if asked.callback is not None and not callable(asked.callback):
         raise GSRError(f"callback must be callable, got {asked.callback!r}")
-    settings.max_generations = asked.max_generations or 0
-    settings.max_evaluations = asked.max_evals or 0
-    settings.seed = int(check_random_state(asked.random_state).randint(2**31 - 1))
-    settings.n_threads = search.n_threads(asked.n_jobs)
-    return settings
+    return {
+        **settings,
+        "max_generations": asked.max_generations or 0,
+        "max_evaluations": asked.max_evals or 0,
+        "seed": int(check_random_state(asked.random_state).randint(2**31 - 1)),
+        "n_threads": search.n_threads(asked.n_jobs),
+    }
 
 
 def make_problem(
@@ -336,7 +340,7 @@ def make_problem(
     known: Rows,
     names: Sequence[str],
     target_name: str,
-    settings: Any,
+    settings: Mapping[str, Any],
 ) -> Problem:
     """Make the search's problem of the estimator's parameters and the rows.
 
@@ -350,7 +354,7 @@ def make_problem(
         The features.
     target_name : str
         The target.
-    settings : Settings
+    settings : mapping
         Those of the core, of `core_settings`.
 
     Returns
@@ -358,30 +362,42 @@ def make_problem(
     Problem
     """
     asked = SimpleNamespace(**parameters)
-    library = resolve(asked.library or DEFAULT_LIBRARY[asked.preset])
-    validation.check_library(library, known.X, names, quiet=asked.library is None)
-    rules = prior.forbidden(asked.allow, asked.forbid, library, names, target_name)
-    target_library = validation.usable_target_library(
-        _target_library(asked, library), known.y, target_name, quiet=asked.target_library is None
-    )
-    target_library = prior.without(target_library, rules[target_name])
+    library, target_library, rules = _libraries(asked, known, names, target_name)
     max_rows = subset.MAX_ROWS if asked.max_rows is None else asked.max_rows
-    seen = known.take(subset.choose(known.X, known.y, max_rows, settings.seed))
+    seen = known.take(subset.choose(known.X, known.y, max_rows, settings["seed"]))
     tables = (library, target_library)
     everything = _training(known, *tables, asked) if len(seen) < len(known) else None
     searched = _training(seen, *tables, asked)
     blueprint = Blueprint(
-        library, target_library, names, target_name, settings_values(settings),
+        library, target_library, names, target_name, settings,
         np.asfortranarray(seen.X), seen.y, searched.weights, rules=rules,
     )  # fmt: skip
     blueprint = _with_prior(blueprint, asked)
     _check_solver(asked, blueprint)
     is_open = asked.errors == "auto" and known.weights is None and known.precision is None
-    errors = "auto" if is_open and blueprint.settings["solver"] != "printed" else "fixed"
+    errors = "auto" if is_open and settings["solver"] != "printed" else "fixed"
     problem = Problem(
         parameters, blueprint, everything, searched.noise, errors, searched.weights, seen.x_sigma
     )
     return problem.resisting()
+
+
+def _libraries(
+    asked: SimpleNamespace, known: Rows, names: Sequence[str], target_name: str
+) -> tuple[Library, Library, dict[str, set[str]]]:
+    """Return the transformations of the features and the target, and what each must not have."""
+    with about("library"):
+        library = resolve(asked.library or DEFAULT_LIBRARY[asked.preset])
+        validation.check_library(library, known.X, names, quiet=asked.library is None)
+    rules = prior.forbidden(asked.allow, asked.forbid, library, names, target_name)
+    with about("target_library"):
+        target_library = validation.usable_target_library(
+            _target_library(asked, library),
+            known.y,
+            target_name,
+            quiet=asked.target_library is None,
+        )
+    return library, prior.without(target_library, rules[target_name]), rules
 
 
 def _training(rows: Rows, library: Library, target_library: Library, asked: Any) -> Training:
@@ -408,7 +424,7 @@ def _check_solver(asked: SimpleNamespace, blueprint: Blueprint) -> None:
     knows += ["loss"] if asked.loss != "squared" else []
     knows += ["allow and forbid"] if any(blueprint.rules.values()) else []
     if knows:
-        raise GSRError(f"solver='printed' cannot be combined with {', '.join(knows)}")
+        raise GSRError(f"solver='printed' cannot be combined with {', '.join(knows)}", "solver")
 
 
 def _target_library(asked: SimpleNamespace, library: Library) -> Library:
@@ -428,29 +444,36 @@ def _with_prior(blueprint: Blueprint, asked: SimpleNamespace) -> Blueprint:
     names = (blueprint.names, blueprint.target_name)
     known: dict[str, Any] = {
         "constants_with_units": asked.constants_with_units,
-        "max_terms": asked.max_terms,
-        "max_complexity": asked.max_complexity,
         "shapes": asked.constraints,
     }
     if asked.units is not None:
-        from gsr.prior.units import exponent_table
-
-        features, target, bases = exponent_table(asked.units, *names)
-        if len(bases) > _core.MAX_UNITS:
-            raise GSRError(f"at most {_core.MAX_UNITS} base units can be used, got {bases}")
-        known["units"] = (features, target)
+        with about("units"):
+            known["units"] = _units(asked.units, *names)
     if asked.required_terms is not None:
-        known["required"] = _required(asked, blueprint)
+        with about("required_terms"):
+            known["required"] = _required(asked, blueprint)
     blueprint = replace(blueprint, **known)
-    _ = blueprint.checker  # tells what is wrong with the shapes
+    with about("constraints"):
+        _ = blueprint.checker  # raises what is wrong with the shapes
     if asked.start is not None:
         from gsr.prior.written_formula import parse
 
         of = blueprint
         data = Training(of.library, of.target_library, of.X, of.y, of.weights)
-        laws = parse(asked.start, *names, of.library, of.target_library, data)
+        with about("start"):
+            laws = parse(asked.start, *names, of.library, of.target_library, data)
         blueprint = replace(blueprint, starts=[(law.psi, law.phi) for law in laws])
     return blueprint
+
+
+def _units(units: Any, names: Sequence[str], target_name: str) -> tuple[Any, Any]:
+    """Return the exponents of the features and of the target."""
+    from gsr.prior.units import exponent_table
+
+    features, target, bases = exponent_table(units, names, target_name)
+    if len(bases) > _core.MAX_UNITS:
+        raise GSRError(f"at most {_core.MAX_UNITS} base units can be used, got {bases}")
+    return features, target
 
 
 def _required(asked: SimpleNamespace, blueprint: Blueprint) -> Sequence[Any]:
@@ -463,7 +486,9 @@ def _required(asked: SimpleNamespace, blueprint: Blueprint) -> Sequence[Any]:
     _check_required(asked.required_terms, required, blueprint)
     if asked.max_terms is not None and asked.max_terms < len(required):
         raise GSRError(
-            f"max_terms={asked.max_terms} leaves no room for {len(required)} required terms"
+            f"max_terms={asked.max_terms} leaves no room for {len(required)} required terms",
+            "max_terms",
+            "required_terms",
         )
     return required
 

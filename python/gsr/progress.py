@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from gsr.encoding.writing import html
 from gsr.search import Progress
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 Report = Callable[[Progress], object]
 
-#: Letters of a law in a log.
+#: Characters of a law in a log.
 LOGGED = 90
-#: Seconds between two looks at the current law, which takes some ms to write, and at the rest.
+#: Seconds between two updates of the law, which takes some ms to write, and of the rest.
 LAW_EVERY = 0.5
 TERMINAL_EVERY = 0.1
 NOTEBOOK_EVERY = 0.25
@@ -30,60 +30,32 @@ LOG_EVERY = 60.0
 BAR_WIDTH = 24
 
 
-class Judged(Protocol):
-    """What `current_law` asks of a law."""
-
-    @property
-    def complexity(self) -> int:
-        """Nodes of the expression."""
-
-    @property
-    def rmse(self) -> float:
-        """Error on the scale of y."""
-
-    @property
-    def exact(self) -> bool:
-        """Whether the residual is at rounding level."""
-
-
 def current_law(laws: Sequence[Any], n_rows: int) -> Any:
-    """Return the law of a front that is worth showing while the search goes on.
+    """Return the law of a front to show while the search goes on; None if there are no laws.
 
-    Parameters
-    ----------
-    laws : sequence
-        Laws with `rmse`, `complexity` and `exact`, such as those of the core's front.
-    n_rows : int
-        Rows that the search looks at.
-
-    Returns
-    -------
-    law or None
-        An exact one if there is any, and of these or of all that with the shortest description of
-        law and data, roughly; None if there are no laws.
+    Of the exact laws, or of all if there are none, it is roughly the one with the shortest
+    description of law and data.
     """
     return min(laws, key=lambda law: (not law.exact, _bits(law, n_rows)), default=None)
 
 
-def _bits(law: Judged, n_rows: int) -> float:
+def _bits(law: Any, n_rows: int) -> float:
     error = 0.0 if law.exact else n_rows * math.log2(max(law.rmse, 1e-300))
-    return error + BITS_PER_NODE * law.complexity
+    return float(error + BITS_PER_NODE * law.complexity)
 
 
 @contextmanager
 def reporter(
     verbose: bool, callback: Report | None, console: Console | None = None
 ) -> Iterator[Report | None]:
-    """Give what the search is to call: the user's callback, the display, both or nothing.
+    """Provide what the search calls with its progress: the callback, the display, both or nothing.
 
     Parameters
     ----------
     verbose : bool
-        Whether there is a display.
+        Whether there is a display, on `console` or standard error.
     callback : callable, optional
-        The user's; what it returns is returned, so that it may end the search.
-    console : rich.console.Console, optional
-        Where the display is; standard error unless given.
+        Of the user; a search ends if it returns True.
     """
     if not verbose:
         yield callback
@@ -113,7 +85,7 @@ def _display(console: Console | None) -> Iterator[Report]:
 
 
 def say(line: str, console: Console | None = None) -> None:
-    """Write a line where the display is, unless it is empty."""
+    """Write a line to the display, unless it is empty."""
     from rich.console import Console
 
     if line:
@@ -122,7 +94,7 @@ def say(line: str, console: Console | None = None) -> None:
 
 
 class _Pace:
-    """Lets a report through now and then, with the law, and always the one that ends a search."""
+    """Lets a report through now and then, with the law, and always the last one of a search."""
 
     def __init__(self, every: float) -> None:
         self.every = every
@@ -142,11 +114,11 @@ class _Pace:
         return True
 
     def summary(self) -> str:
-        """Return what is left to say at the end, in one line; the law is yet to be chosen."""
+        """Return the last line; the law is not chosen yet."""
         if self.last is None:
             return "no search"
         last, status = self.last, self.last.status
-        if status == "running":  # the last report came before the end
+        if status == "running":  # there was no report of the end
             timed_out = last.max_time is not None and last.seconds >= last.max_time
             status = "max_time" if timed_out else "ended"
         return f"{status}: {last.seconds:.1f} s  {_counts(last)}"
@@ -175,7 +147,7 @@ def _times(progress: Progress) -> str:
 
 @contextmanager
 def _lines(console: Console) -> Iterator[Report]:
-    """Write a line now and then: batch logs have no cursor to move."""
+    """Write a line now and then, since a batch log cannot be updated."""
     pace = _Pace(1.0)
 
     def say(line: str) -> None:
@@ -183,7 +155,7 @@ def _lines(console: Console) -> Iterator[Report]:
 
     def show(progress: Progress) -> None:
         if pace.lets(progress):
-            # A long search needs no long log, but a sign of life.
+            # A long search needs lines less and less often.
             pace.due = max(1.0, min(1.5 * progress.seconds, progress.seconds + LOG_EVERY))
             law = textwrap.shorten(pace.law, LOGGED, placeholder=" ...")
             say(f"{progress.seconds:8.1f} s  {_counts(progress)}  {_rate(progress)}  {law}")
@@ -197,7 +169,7 @@ def _lines(console: Console) -> Iterator[Report]:
 
 @contextmanager
 def _block(console: Console) -> Iterator[Report]:
-    """Keep three lines up to date, and leave one."""
+    """Update three lines, and leave one at the end."""
     from rich.live import Live
 
     pace = _Pace(TERMINAL_EVERY)
@@ -236,7 +208,7 @@ def _line(text: str) -> Any:
 
 @contextmanager
 def _notebook() -> Iterator[Report]:
-    """Keep one output cell up to date, and leave one line in it; needs no widgets."""
+    """Update one output cell, without widgets, and leave one line in it at the end."""
     shown: Any = import_module("IPython.display")
     pace = _Pace(NOTEBOOK_EVERY)
     cell = shown.display(shown.HTML(""), display_id=True)
@@ -253,7 +225,7 @@ def _page(progress: Progress, law: str) -> str:
     bar = "<progress></progress>"
     if progress.max_time is not None:
         bar = f'<progress max="{progress.max_time:g}" value="{progress.seconds:.2f}"></progress>'
-    # A line of its own for a law that is not there yet: what stands below must not jump.
+    # A law that is not there yet has a line too, so that the text below does not move.
     return (
         f"<div>{bar} {_times(progress)}<br>{escape(_counts(progress))}"
         f"<br>{html(law) or '&nbsp;'}</div>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gsr.exceptions import GSRError, MissingWarning
+from gsr.options import MIN_ROWS
 from gsr.transformation import Array
 
 Missing = Literal["raise", "drop"]
-MISSING = ("raise", "drop")
-#: A search needs so many rows.
-MIN_ROWS = 5
 #: Tables up to this size are searched for copies of rows if there are no weights.
 MOST_COMPARED = 10_000
+#: Columns that a remark about missing values names.
+MOST_NAMED = 8
 
 Indices = npt.NDArray[np.intp]
 
@@ -74,24 +74,48 @@ class Rows:
         return replace(self, weights=None if even else self.weights / mean, precision=precision)
 
 
+@dataclass(frozen=True, eq=False)
+class Gaps:
+    """The rows with missing values, and the columns that they are in; as text a remark.
+
+    Parameters
+    ----------
+    rows : array of bool
+        Whether a row has a missing value.
+    columns : str
+        Names, as a message shows them.
+    """
+
+    rows: npt.NDArray[np.bool_]
+    columns: str
+
+    @classmethod
+    def of(cls, columns: Iterable[tuple[str, Array]], n_rows: int) -> Gaps:
+        """Find the values that are NaN in columns with their names."""
+        rows, names = np.zeros(n_rows, dtype=bool), []
+        for name, values in columns:
+            missing = np.isnan(values)
+            if missing.any():
+                rows |= missing
+                names.append(name)
+        return cls(rows, ", ".join(names[:MOST_NAMED]) + ", ..." * (len(names) > MOST_NAMED))
+
+    def __str__(self) -> str:
+        return f"{int(self.rows.sum())} of {len(self.rows)} rows miss a value, in {self.columns}"
+
+
 def without_missing(rows: Rows, policy: Missing, names: Sequence[str]) -> Rows:
     """Leave out the rows in which a value is NaN, if that is the policy, and say how many."""
     if policy == "raise":
         return rows
-    missing = np.isnan(rows.X).any(axis=1) | np.isnan(rows.y)
-    if not missing.any():
+    columns = [*zip(names, rows.X.T, strict=True), ("the target", rows.y)]
+    gaps = Gaps.of(columns, len(rows))
+    if not gaps.rows.any():
         return rows
-    columns = [name for name, c in zip(names, rows.X.T, strict=True) if np.isnan(c).any()]
-    where = ", ".join(columns[:5]) + (", ..." if len(columns) > 5 else "") or "the target"
-    if missing.all():
-        raise GSRError(f"every row has a missing value (in {where}): no rows are left")
-    warnings.warn(
-        f"{int(missing.sum())} of {len(rows)} rows have missing values (in {where}) and are left "
-        "out",
-        MissingWarning,
-        stacklevel=4,
-    )
-    return rows.take(np.flatnonzero(~missing))
+    if gaps.rows.all():
+        raise GSRError(f"every row misses a value, in {gaps.columns}: no rows are left")
+    warnings.warn(f"{gaps}, and are left out", MissingWarning, stacklevel=4)
+    return rows.take(np.flatnonzero(~gaps.rows))
 
 
 def merged(rows: Rows) -> Rows:

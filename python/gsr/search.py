@@ -1,4 +1,4 @@
-"""The search loop around the core: time, progress and Ctrl-C."""
+"""Searches: what they have in common, the loop that runs them, and why they end."""
 
 from __future__ import annotations
 
@@ -9,59 +9,140 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
-#: Seconds in the core between looks at the clock, the progress display and Ctrl-C.
+#: Seconds in the core between two checks of the clock, the progress display and Ctrl-C.
 SLICE = 0.05
 #: What `run` returns when the work up to a checkpoint is done.
 CHECKPOINT = "checkpoint"
+#: Why a search ended, as it reads after "because". Of several reasons at once the last one counts.
+ENDINGS = {
+    "max_generations": "the limit of generations was reached",
+    "max_evals": "the limit of evaluations was reached",
+    "max_time": "the time limit was reached",
+    "settled": "the best law had stopped changing",
+    "threshold": "the error fell below the threshold",
+    "exact": "an exact law was found",
+    "stopped": "a callback stopped it",
+    "interrupted": "it was interrupted",
+    "terminated": "it was terminated",
+}
+
+
+class Search(Protocol):
+    """A search that continues where it stopped whenever it is run again.
+
+    There are three: one island (`_core.Island`), islands on threads (`islands.local.LocalIslands`),
+    and the islands of an MPI rank (`islands.rank_run.RankRun`).
+    """
+
+    @property
+    def status(self) -> str:
+        """``"running"``, or a key of `ENDINGS`."""
+
+    @property
+    def generation(self) -> int:
+        """The generation of the island that is furthest."""
+
+    @property
+    def evaluations(self) -> int:
+        """The number of evaluations of all islands."""
+
+    @property
+    def best_rmse(self) -> float:
+        """The error of the best law."""
+
+    @property
+    def n_unconverged(self) -> int:
+        """The number of ADMM solves that reached their limit of iterations."""
+
+    @property
+    def scanned_features(self) -> Sequence[int]:
+        """The features that the guide combines with each other, numbered from 1."""
+
+    def run(self, seconds: float, /) -> str:
+        """Search for so many seconds at most, and return the status."""
+
+    def front(self) -> Sequence[Any]:
+        """Return the Pareto front of all islands."""
+
+    def runners_up(self) -> Sequence[Any]:
+        """Return the laws that are slightly worse than the front."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a search is.
-
-    Parameters
-    ----------
-    seconds, max_time : float
-        Time used, and the limit (None: there is none).
-    generation, evaluations : int
-        Work done.
-    rmse : float
-        Error of the best law so far, on the scale of y.
-    status : str
-        ``"running"``, or why the search ended.
-    write_law : callable, optional
-        Writes the best law so far.
-    """
+    """How far a search is: time (in seconds) and its limit, work, best error, status."""
 
     seconds: float
+    #: None: there is no limit.
     max_time: float | None
     generation: int
     evaluations: int
+    #: The error of the best law so far, on the scale of y.
     rmse: float
+    #: ``"running"``, or a key of `ENDINGS`.
     status: str
     write_law: Callable[[], str] | None = field(default=None, repr=False, compare=False)
 
     @property
     def law(self) -> str:
-        """The best law so far as text; made when asked for, since that takes longer than a look."""
+        """The best law so far as text; written on demand, since that takes milliseconds."""
         return self.write_law() if self.write_law is not None else ""
 
 
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """What a search has found: its laws, and how it went."""
+
+    laws: Sequence[Any]
+    status: str
+    seconds: float
+    history: list[Progress]
+    generations: int
+    evaluations: int
+    n_unconverged: int
+    scanned_features: Sequence[int]
+
+    @staticmethod
+    def of(
+        search: Search,
+        status: str,
+        seconds: float,
+        history: list[Progress],
+        laws: Sequence[Any] | None = None,
+        work_before: tuple[int, int] = (0, 0),
+    ) -> SearchResult:
+        """Return the result of a search that has ended.
+
+        By default its laws are the front and the runners-up. `work_before` is the number of
+        generations and evaluations of searches that this one has replaced.
+        """
+        return SearchResult(
+            [*search.front(), *search.runners_up()] if laws is None else laws,
+            status,
+            seconds,
+            history,
+            search.generation + 1 + work_before[0],
+            search.evaluations + work_before[1],
+            search.n_unconverged,
+            search.scanned_features,
+        )
+
+
 def run(
-    evolution: Any,
+    search: Any,
     max_time: float | None,
     report: Callable[[Progress], object] | None = None,
     write_law: Callable[[], str] | None = None,
     work: float | None = None,
 ) -> str:
-    """Evolve until a law is accepted, time or work is up, or `report` returns True.
+    """Search until a law is accepted, time or work is used up, or `report` returns True.
 
     Parameters
     ----------
-    evolution : Evolution
-        The search, or islands with its face.
+    search : Search
+        What to run.
     max_time : float, optional
         Seconds.
     report : callable, optional
@@ -69,56 +150,55 @@ def run(
     write_law : callable, optional
         Writes the best law so far.
     work : float, optional
-        Return at a checkpoint: when so much work is done in all.
+        Return at a checkpoint: when so much work is done in all. Only for one island.
 
     Returns
     -------
     str
-        ``exact``, ``threshold``, ``max_generations``, ``max_time``, ``stopped`` (by `report`) or
-        ``checkpoint``.
+        A key of `ENDINGS`, or `CHECKPOINT`.
     """
     start = time.perf_counter()
     status = "running"
     more = () if work is None else (work,)
     while status == "running":
         left = SLICE if max_time is None else max_time - (time.perf_counter() - start)
-        if left <= 0.0 and evolution.evaluations > 0:
+        if left <= 0.0 and search.evaluations > 0:
             return "max_time"
-        if work is not None and evolution.work >= work:
+        if work is not None and search.work >= work:
             return CHECKPOINT
-        status = evolution.run(min(SLICE, max(left, 0.0)), *more)
+        status = search.run(min(SLICE, max(left, 0.0)), *more)
         if report is not None:
-            progress = _progress(evolution, time.perf_counter() - start, max_time)
+            progress = _progress(search, time.perf_counter() - start, max_time)
             if report(replace(progress, write_law=write_law)) is True and status == "running":
                 return "stopped"
     return status
+
+
+def _progress(search: Search, seconds: float, max_time: float | None) -> Progress:
+    done = max(search.generation, 0), search.evaluations
+    return Progress(seconds, max_time, *done, search.best_rmse, search.status)
 
 
 @contextmanager
 def uninterrupted(
     tell: Callable[[str], object], signals: Sequence[signal.Signals] = (signal.SIGINT,)
 ) -> Iterator[None]:
-    """Put off a first Ctrl-C while the results of a search are made or written.
+    """Ignore the first of some signals while the results of a search are made or written.
 
-    Parameters
-    ----------
-    tell : callable
-        Gets a message when that happens.
-    signals : sequence
-        What to put off.
+    `tell` is called with a message when that happens.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     waiting: list[int] = []
 
-    def put_off(number: int, _: Any) -> None:
+    def on_signal(number: int, _: Any) -> None:
         waiting.append(number)
         if len(waiting) > 1:
             raise KeyboardInterrupt
-        tell("the search has ended and its results are being kept; once more to give them up")
+        tell("the search has ended and its results are being kept; interrupt again to discard them")
 
-    before = [signal.signal(each, put_off) for each in signals]
+    before = [signal.signal(each, on_signal) for each in signals]
     try:
         yield
     finally:
@@ -134,22 +214,11 @@ def recorded(
     def record(progress: Progress) -> object:
         kept = replace(progress, write_law=None)
         if len(history) > 1 and history[-1].rmse == history[-2].rmse:
-            history.pop()  # of a plateau both ends are enough
+            history.pop()  # both ends of a plateau are enough
         history.append(kept)
         return report(progress) if report is not None else None
 
     return record
-
-
-def _progress(evolution: Any, seconds: float, max_time: float | None) -> Progress:
-    return Progress(
-        seconds,
-        max_time,
-        max(evolution.generation, 0),
-        evolution.evaluations,
-        evolution.best_rmse,
-        evolution.status,
-    )
 
 
 def n_threads(n_jobs: int | None) -> int:

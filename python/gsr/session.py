@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 import warnings
@@ -14,9 +15,10 @@ from gsr import search
 from gsr.blueprint import start_from
 from gsr.exceptions import InterruptedWarning
 from gsr.problem import Problem, make_evolution
-from gsr.selection.fitted import LawLike, Training, structure, without_repeats
+from gsr.selection.fitted import FittedLaw, LawLike, Training, structure, without_repeats
 from gsr.selection.noise_choice import MOST_LAWS, Explained, choose_noise, explain, promising
 from gsr.selection.residuals import residual_level
+from gsr.selection.target_scale import rmse
 from gsr.subset import MORE_ROWS
 
 #: Work, in individuals, until the first checkpoint, and by which factor the next one is later; on
@@ -78,6 +80,7 @@ class Session:
         self.seconds_compared = 0.0  # of all
         self.work_before = (0, 0)  # generations and evaluations of searches given up
         self.kept: list[LawLike] = []  # the best laws of earlier checkpoints
+        self.earlier: list[LawLike] = []  # laws of searches given up, with their errors of now
         self._wanted: str | None = None  # kind of noise that the last checkpoint spoke for
         self._best: tuple[Any, float, int] | None = None  # terms, work when they came up, times
 
@@ -118,7 +121,8 @@ class Session:
     def _checkpoints_are_slow(self) -> bool:
         """Whether comparing laws takes time that the search needs."""
         elapsed = time.perf_counter() - self.started
-        return self.max_time is not None and self.seconds_compared > MOST_COMPARING * elapsed
+        is_timed = self.max_time is not None and not self.problem.is_counted
+        return is_timed and self.seconds_compared > MOST_COMPARING * elapsed
 
     @property
     def _first(self) -> Any:
@@ -178,15 +182,17 @@ class Session:
     # ---- checkpoints -------------------------------------------------------------------------
 
     def laws(self) -> list[LawLike]:
-        """Return all laws worth comparing: of the search, and of earlier checkpoints."""
-        return without_repeats([*self.evolution.front(), *self.evolution.runners_up(), *self.kept])
+        """Return all laws worth comparing: of the search, and of what came before it."""
+        found = [*self.evolution.front(), *self.evolution.runners_up()]
+        return without_repeats([*found, *self.kept, *self.earlier])
 
     def _look(self, checkpoint: float) -> bool:
         """Judge the noise, and tell whether the search has settled."""
         start = time.perf_counter()
         until = None
         if self.max_time is not None:
-            until = start + min(LONGEST_CHECKPOINT * self.max_time, self._time_left() or 0.0)
+            longest = math.inf if self.problem.is_counted else LONGEST_CHECKPOINT * self.max_time
+            until = start + min(longest, self._time_left() or 0.0)
         laws = self.evolution.front()
         if any(law.exact for law in laws):
             return False
@@ -275,12 +281,13 @@ class Session:
         done = (self.evolution.generation + 1, self.evolution.evaluations)
         problem = problem.after(*done, self._first.stage)
         evolution = make_evolution(problem, laws=laws)
-        same_rows = len(problem.data.y) == len(self.problem.data.y)
+        # Errors on fewer rows or with other weights do not compare with those of now.
+        earlier = [*laws, *self.laws()]
+        measured = [FittedLaw.of(law, rmse=rmse(law, problem.data)) for law in earlier]
         # Nothing is changed before all is made: Ctrl-C may come at any time.
         self.problem, self.evolution = problem, evolution
         self.work_before = (self.work_before[0] + done[0], self.work_before[1] + done[1])
-        # Errors of laws on fewer rows do not compare with others; the new search has these laws.
-        self.kept = [*laws] if same_rows else []
+        self.kept, self.earlier = [], without_repeats(measured)
         self._best, self._wanted = None, None
 
     def _has_settled(self, law: LawLike, checkpoint: float) -> bool:

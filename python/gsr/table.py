@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from functools import cached_property
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any, overload
@@ -15,7 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from gsr import _table_forms
-from gsr._table_forms import COLUMNS, DIGITS, IN_FILES, IN_LATEX, PICK, SHOWN, VERDICTS
+from gsr._table_forms import (
+    COLUMNS,
+    DIGITS,
+    IN_FILES,
+    IN_LATEX,
+    PYTHON,
+    PYTHON_RANKED,
+    RANKED,
+    SHOWN,
+    VERDICTS,
+)
 from gsr.encoding import latex
 from gsr.exceptions import GSRError
 from gsr.selection import FrontEntry, kinds, simplify
@@ -39,6 +48,8 @@ class EquationRow:
         By how many bits its description is longer than the shortest, see `EquationTable.top`.
     index : int
         Its number.
+    support : float
+        Its probability among the kinds of laws that were found, or more.
     """
 
     def __init__(
@@ -48,9 +59,10 @@ class EquationRow:
         score: float = math.nan,
         bits: float = math.nan,
         index: int = 0,
+        support: float = 1.0,
     ) -> None:
         self._entry, self._pick, self._score, self._bits = entry, pick, score, bits
-        self._index = index
+        self._index, self._support = index, support
 
     @property
     def entry(self) -> FrontEntry:
@@ -106,8 +118,8 @@ class EquationRow:
 
     @property
     def level(self) -> str:
-        """What the law leaves: rounding, noise, above (more than noise) or unknown."""
-        return str(self._entry.level)
+        """What the law leaves, as `gsr.GSRRegressor.level_` says of the chosen one."""
+        return kinds.determined(str(self._entry.level), self._support)
 
     @cached_property
     def equation(self) -> str:
@@ -138,7 +150,7 @@ class EquationRow:
         return None if self._entry.data is None else self._entry.data.X
 
     def __str__(self) -> str:
-        return f"{PICK if self.pick else '':3}  {self._entry}"
+        return f"{PYTHON.cell(self, 'pick'):3}  {self._entry}"
 
     def __repr__(self) -> str:
         shown = f"complexity={self.complexity}, rmse={self.rmse:.4g}, pick={self.pick}"
@@ -167,6 +179,8 @@ class EquationTable(Sequence[EquationRow]):
         Laws beside the front, for `top`.
     numbered : sequence of FrontEntry, optional
         All laws in the order of their numbers; the front and the others unless given.
+    support : float
+        Probability of the chosen law among the kinds of laws that were found.
 
     Examples
     --------
@@ -184,17 +198,26 @@ class EquationTable(Sequence[EquationRow]):
         best_index: int,
         others: Sequence[FrontEntry] = (),
         numbered: Sequence[FrontEntry] | None = None,
+        support: float = 1.0,
     ) -> None:
         if not 0 <= best_index < max(len(entries), 1):
             raise GSRError(f"best_index must be from 0 to {len(entries) - 1}, got {best_index!r}")
         scores = _scores(entries)
         laws = [*entries, *others] if numbered is None else numbered
         self._numbers = {entry: k for k, entry in enumerate(laws)}
+        self._best_index, self._support = best_index, support
+        self._entries, self._others = tuple(entries), tuple(others)
         self._rows = tuple(
-            EquationRow(entry, k == best_index, score, index=self._numbers[entry])
-            for k, (entry, score) in enumerate(zip(entries, scores, strict=True))
+            self._row(entry, score) for entry, score in zip(entries, scores, strict=True)
         )
-        self._best_index, self._others = best_index, tuple(others)
+
+    def _row(
+        self, entry: FrontEntry, score: float = math.nan, bits: float = math.nan
+    ) -> EquationRow:
+        chosen, support = self._entries[self._best_index], self._support
+        if support < 1.0 and kinds.is_known(entry):
+            support *= max(kinds.odds(kinds.bits_above(entry, chosen)), 1.0)
+        return EquationRow(entry, entry is chosen, score, bits, self._numbers[entry], support)
 
     # ---- a sequence --------------------------------------------------------------------------
 
@@ -258,24 +281,20 @@ class EquationTable(Sequence[EquationRow]):
             entries = kinds.of_different_kinds([chosen, *ranked], count)
             best = kinds.shortest_first(entries)[0]
             above = {entry: kinds.bits_above(entry, best) for entry in entries}
-            return TopLaws(
-                EquationRow(entry, entry is chosen, bits=bits, index=self._numbers[entry])
-                for entry, bits in above.items()
-            )
+            return TopLaws(self._row(entry, bits=bits) for entry, bits in above.items())
 
     # ---- forms -------------------------------------------------------------------------------
 
     def to_pandas(self) -> Any:
         """Return the table as a pandas.DataFrame, with all columns."""
-        try:
-            pd: Any = import_module("pandas")
-        except ImportError as error:
-            raise GSRError("to_pandas needs pandas: pip install pandas") from error
+        return self._frame(self.columns)
+
+    def _frame(self, names: Sequence[str]) -> Any:
+        import pandas as pd
+
         # What SymPy and callables are, pandas need not know.
         dtypes = {name: object for name in ("sympy", "predict")}
-        return pd.DataFrame(
-            {name: pd.Series(self[name], dtype=dtypes.get(name)) for name in self.columns}
-        )
+        return pd.DataFrame({name: pd.Series(self[name], dtype=dtypes.get(name)) for name in names})
 
     def to_csv(self, path: str | PathLike[str] | None = None) -> str | None:
         """Write the table as comma-separated values, with all digits.
@@ -289,8 +308,7 @@ class EquationTable(Sequence[EquationRow]):
         -------
         str or None
         """
-        names = self._known(IN_FILES)
-        text = _table_forms.as_csv(self._with(names), names)
+        text: str = self._frame(self._known(IN_FILES)).to_csv(index=False, lineterminator="\n")
         if path is None:
             return text
         Path(path).write_text(text, encoding="utf-8", newline="")
@@ -316,7 +334,9 @@ class EquationTable(Sequence[EquationRow]):
 
     def __str__(self) -> str:
         names = self._known(SHOWN)
-        return _table_forms.as_text(self._with(names), names)
+        room = _table_forms.terminal_width()
+        text = _table_forms.as_text(self._with(names), names, PYTHON, room)
+        return _table_forms.noted(text, self)
 
     __repr__ = __str__
 
@@ -350,7 +370,7 @@ class TopLaws(tuple[EquationRow, ...]):
 
     def __str__(self) -> str:
         with one_thread():
-            return _table_forms.ranked_text(self)
+            return _table_forms.noted(_table_forms.as_text(self, RANKED, PYTHON_RANKED), self)
 
     __repr__ = __str__
 

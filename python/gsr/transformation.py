@@ -14,6 +14,7 @@ import numpy.typing as npt
 from gsr import _core
 from gsr.exceptions import GSRError
 from gsr.formula import expression
+from gsr.traits import TRAITS, UNKNOWN, Traits
 
 Array = npt.NDArray[np.float64]
 Function = Callable[[Array], Any]
@@ -24,6 +25,8 @@ BUILTINS: dict[str, Any] = {t.name: t for t in _core.builtin_transformations()}
 POWERS: dict[str, Fraction] = {
     name: Fraction(t.power).limit_denominator(12) for name, t in BUILTINS.items() if t.power
 }
+#: Transformations exp(r t), by their r.
+EXPONENTIALS = {traits.exponent: name for name, traits in TRAITS.items() if traits.exponent}
 CHECKED_POINTS = 5
 CHECK_TOLERANCE = 1e-6
 
@@ -49,6 +52,9 @@ class Transformation:
         Template for printing; ``name({})`` unless given.
     cost : int
         Nodes that it adds to the complexity of an expression.
+    traits : Traits
+        What else is known of it. With an image of intervals its laws are checked for poles, with
+        derivatives their shapes are proved.
 
     Examples
     --------
@@ -68,6 +74,7 @@ class Transformation:
     inverse_sympy: Symbolic | None = None
     text: str | None = None
     cost: int = 1
+    traits: Traits = UNKNOWN
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.isidentifier():

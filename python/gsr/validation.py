@@ -14,26 +14,13 @@ import numpy.typing as npt
 from gsr import _core
 from gsr.exceptions import DomainWarning, GSRError
 from gsr.library import Library
-from gsr.options import Choice, Range
-from gsr.rows import MIN_ROWS, Rows, merged
+from gsr.options import MIN_ROWS
+from gsr.rows import Rows, merged
 
 Array = npt.NDArray[np.float64]
 
 MAX_FEATURES = int(_core.ONE) - 1
 MAX_MAGNITUDE = 1e150
-#: What parameters of the estimator may be, unless they are None.
-PARAMETERS: dict[str, Range | Choice] = {
-    "max_time": Range(float, 0.0),
-    "max_evals": Range(int, 1),
-    "max_generations": Range(int, 1),
-    "max_rows": Range(int, MIN_ROWS),
-    "max_terms": Range(int, 1),
-    "max_complexity": Range(int, 1),
-    "validation_fraction": Range(float, 1e-6, 0.95),
-    "quantile": Range(float, 0.001, 0.999),
-    "n_jobs": Range(int, -1024),
-    "islands": Range(int, 1, 1024),
-}
 
 
 def check_finite(values: Array, names: Sequence[str]) -> None:
@@ -185,7 +172,9 @@ def check_size(X: Array, held_out: float | None = None) -> None:
 def check_target(y: Array, name: str) -> None:
     """Raise if there is nothing to explain."""
     if np.ptp(y) == 0.0:
-        raise GSRError(f"the target {name} is constant (every value is {y[0]:g}): no law to find")
+        raise GSRError(
+            f"the target {name} is constant (every value is {y[0]:g}): no law to find", "y"
+        )
 
 
 def checked(rows: Rows, names: Sequence[str], target_name: str, held_out: float | None) -> Rows:

@@ -7,6 +7,8 @@ import pytest
 from cluster_runs import SCRIPTS, events, n_saved, result
 from slurm import Slurm, kill
 
+pytestmark = pytest.mark.slow
+
 #: A search that ends by its time limit only, and saves only when it is told to.
 ENDLESS = ("--set=data.path=noisy.csv", "--set=run.max_time=600")
 SHORT = ("--set=data.path=noisy.csv", "--set=run.max_time=5")

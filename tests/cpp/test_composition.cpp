@@ -21,9 +21,8 @@ TEST_CASE("factors of a basis write the same basis again") {
 
 TEST_CASE("a function of one feature is recognised") {
   CHECK(composition::only_feature(scaled("ln", 3, 2.0)) == 3);
-  const composition::Tree sum =
-      composition::combine(table(), ArgumentType::sum,
-                           {composition::feature(1), composition::feature(2)});
+  const composition::Tree sum = composition::combine(
+      table(), ArgumentType::sum, {composition::feature(1), composition::feature(2)});
   CHECK(composition::only_feature(sum) == 0);
 }
 

@@ -85,6 +85,8 @@ TEST_CASE("parts of a scan for pairs cover the whole") {
   ols::Pool pool(columns, ones(40));
   Buffer target;
   pool.prepare(combination(columns, {{3, 1.0}, {66, 2.0}}).data(), target);
-  const auto best = [&](int part) { return pool.pairs(std::vector<Buffer>{target}, 70, 70, 1, {part, 2})[0][0].rest; };
+  const auto best = [&](int part) {
+    return pool.pairs(std::vector<Buffer>{target}, 70, 70, 1, {part, 2})[0][0].rest;
+  };
   CHECK(std::min(best(0), best(1)) < 1e-12);
 }

@@ -46,7 +46,8 @@ TEST_CASE("free columns stand beside the terms") {
 TEST_CASE("weights of rows decide where laws differ") {
   const Dataset data{drawn(200, 2, 0.0, 2.0)};
   // Two rates, of which the weights see one.
-  const Buffer y = law(data, [](double a, double) { return std::exp(a < 1.0 ? -0.8 * a : 0.3 * a); });
+  const Buffer y =
+      law(data, [](double a, double) { return std::exp(a < 1.0 ? -0.8 * a : 0.3 * a); });
   Buffer roots(static_cast<std::size_t>(data.features.stride()), 0.0);
   for (Index i = 0; i < data.n_rows(); ++i)
     roots[static_cast<std::size_t>(i)] = data.features[0][i] < 1.0 ? 1.0 : 0.0;

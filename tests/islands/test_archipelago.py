@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -16,10 +15,10 @@ from wires import Wired, on_ranks
 from gsr.blueprint import Blueprint, Variant
 from gsr.exceptions import GSRError
 from gsr.islands import archipelago as archipelago_module
-from gsr.islands.archipelago import Archipelago, Limits, State, Watcher, make_residents
+from gsr.islands.archipelago import Archipelago, Limits, RunState, Watcher
 from gsr.islands.checkpoints import Checkpoints
+from gsr.islands.local_island import make_local_islands
 from gsr.islands.migration import Message, Migration, make_migration
-from gsr.islands.resident import Resident
 from gsr.islands.resume import resume
 from gsr.islands.transport import Alone, Transport
 
@@ -42,12 +41,12 @@ def archipelago(
     **options: Any,
 ) -> Archipelago:
     transport = transport or Alone()
-    residents = make_residents(
+    islands = make_local_islands(
         lambda k: of.island(k, n_islands), transport.rank, n_islands // transport.size
     )
     migration = make_migration(n_islands, 0, {"interval": INTERVAL, **(asked or {})})
     limits = limits or Limits(max_evals=MAX_EVALS)
-    return Archipelago(residents, migration, transport, limits, **options)
+    return Archipelago(islands, migration, transport, limits, **options)
 
 
 def in_step(of: Blueprint, n_islands: int, **options: Any) -> Archipelago:
@@ -55,13 +54,19 @@ def in_step(of: Blueprint, n_islands: int, **options: Any) -> Archipelago:
 
 
 def saved(archipelago: Archipelago) -> list[bytes]:
-    return [bytes(each.island.save()) for each in archipelago.residents]
+    return [bytes(each.island.save()) for each in archipelago.islands]
+
+
+def state_of(archipelago: Archipelago) -> RunState:
+    """Run to the end, and return the state."""
+    archipelago.run()
+    return archipelago.state
 
 
 @cache
-def uncut() -> tuple[list[bytes], State]:
+def uncut() -> tuple[list[bytes], RunState]:
     whole = in_step(posed(), 4)
-    state = whole.run()
+    state = state_of(whole)
     return saved(whole), state
 
 
@@ -72,7 +77,7 @@ def uncut() -> tuple[list[bytes], State]:
 def test_lock_step_gives_the_same_with_any_number_of_threads(n_threads: int) -> None:
     islands, state = uncut()
     other = in_step(posed(), 4, n_threads=n_threads)
-    assert replace(other.run(), seconds=0) == replace(state, seconds=0)
+    assert replace(state_of(other), seconds=0) == replace(state, seconds=0)
     assert saved(other) == islands
     assert other.counts.received > 0
 
@@ -81,9 +86,9 @@ def test_lock_step_gives_the_same_with_any_number_of_threads(n_threads: int) -> 
 def test_lock_step_gives_the_same_on_ranks_that_drop_messages_or_not(loses: Any) -> None:
     """Two ranks of two islands are four islands; what finds no room is sent again."""
 
-    def program(rank: Wired) -> tuple[list[bytes], State]:
+    def program(rank: Wired) -> tuple[list[bytes], RunState]:
         mine = in_step(posed(), 4, transport=rank)
-        return mine.run(), saved(mine)
+        return state_of(mine), saved(mine)
 
     found = on_ranks(2, program, loses=loses)
     islands, state = uncut()
@@ -97,18 +102,18 @@ class Stopper(Watcher):
 
     checkpoints: Checkpoints
     last: int
-    wishes: Any = None
+    requests: Any = None
 
     def save_is_due(self) -> bool:
         return True
 
-    def save(self, residents: Sequence[Resident], sequence: int | None) -> None:
+    def save(self, run: Archipelago, sequence: int | None) -> None:
         assert sequence is not None
-        for each in residents:
+        for each in run.islands:
             about = {"epoch": each.snapshot_epoch}
             self.checkpoints.write(each.number, sequence, each.snapshot, about)
         if sequence >= self.last:
-            self.wishes.stop("terminated")
+            self.requests.stop("terminated")
 
 
 @pytest.mark.parametrize("last", [1, 3])
@@ -116,19 +121,19 @@ def test_lock_step_gives_the_same_after_a_cut(tmp_path: Path, last: int) -> None
     checkpoints = Checkpoints(tmp_path)
     watcher = Stopper(checkpoints, last)
     first = in_step(posed(), 4, watcher=watcher)
-    watcher.wishes = first.wishes
-    assert first.run().status == "terminated"
+    watcher.requests = first.requests
+    assert first.run() == "terminated"
     assert checkpoints.sequences(0)[-1] == last
 
-    residents = make_residents(lambda k: posed().island(k, 4), 0, 4)
-    before = resume(residents, checkpoints, 4, Alone(), deterministic=True, tell=print)
-    assert [each.epoch for each in residents] == [last] * 4
+    islands = make_local_islands(lambda k: posed().island(k, 4), 0, 4)
+    before = resume(islands, checkpoints, 4, Alone(), deterministic=True)
+    assert [each.epoch for each in islands] == [last] * 4
     second = Archipelago(
-        residents, first.migration, Alone(), first.limits, deterministic=True,
-        before=State(evaluations=before.evaluations),
+        islands, first.migration, Alone(), first.limits, deterministic=True,
+        before=RunState(evaluations=before.evaluations),
     )  # fmt: skip
     islands, state = uncut()
-    assert replace(second.run(), seconds=0) == replace(state, seconds=0)
+    assert replace(state_of(second), seconds=0) == replace(state, seconds=0)
     assert saved(second) == islands
 
 
@@ -150,16 +155,16 @@ def test_an_exact_law_on_one_rank_stops_all(deterministic: bool) -> None:
             one_of_two_finds_it(), 2, rank, asked=asked, limits=Limits(),
             deterministic=deterministic,
         )  # fmt: skip
-        return mine.run().status, mine.residents[0].island.status
+        return mine.run(), mine.islands[0].island.status
 
     assert on_ranks(2, program) == [("exact", "running"), ("exact", "exact")]
 
 
 @pytest.mark.parametrize("deterministic", [False, True])
 def test_max_evals_counts_all_islands(deterministic: bool) -> None:
-    def program(rank: Wired) -> tuple[State, int]:
+    def program(rank: Wired) -> tuple[RunState, int]:
         mine = archipelago(posed(), 4, rank, deterministic=deterministic)
-        return mine.run(), sum(each.evaluations for each in mine.residents)
+        return state_of(mine), sum(each.evaluations for each in mine.islands)
 
     (first, n_first), (second, n_second) = on_ranks(2, program)
     assert first.status == second.status == "max_evals"
@@ -177,34 +182,34 @@ def test_lock_step_does_not_go_far_beyond_max_evals() -> None:
 def test_generations_of_all_must_end() -> None:
     of = posed()
     of = replace(of, settings={**of.settings, "max_generations": 3})
-    assert archipelago(of, 2, limits=Limits()).run().status == "max_generations"
+    assert archipelago(of, 2, limits=Limits()).run() == "max_generations"
 
 
 @pytest.mark.parametrize("deterministic", [False, True])
 def test_time_before_a_resumption_counts(deterministic: bool) -> None:
     late = archipelago(
-        posed(), 2, limits=Limits(max_time=100.0), before=State(seconds=99.9),
+        posed(), 2, limits=Limits(max_time=100.0), before=RunState(seconds=99.9),
         deterministic=deterministic,
     )  # fmt: skip
-    assert late.run().status == "max_time"
+    assert late.run() == "max_time"
     assert late.state.seconds >= 100
 
 
 def test_the_strongest_reason_counts_on_all_ranks() -> None:
     def program(rank: Wired) -> str:
         mine = archipelago(posed(), 2, rank, limits=Limits())
-        mine.wishes.stop("stopped" if rank.rank == 0 else "terminated")
-        mine.wishes.stop("threshold")
-        return mine.run().status
+        mine.requests.stop("stopped" if rank.rank == 0 else "terminated")
+        mine.requests.stop("threshold")
+        return mine.run()
 
     assert on_ranks(2, program) == ["terminated"] * 2
 
 
 def test_a_run_that_has_ended_can_go_on() -> None:
     again = archipelago(posed(), 2)
-    first = again.run()
+    first = state_of(again)
     again.resume(Limits(max_evals=2 * MAX_EVALS))
-    second = again.run()
+    second = state_of(again)
     assert second.evaluations >= 2 * MAX_EVALS
     assert second.rmse <= first.rmse
 
@@ -236,7 +241,7 @@ def test_migrants_go_along_the_topology(
     else:
         assert mine.counts.sent >= mine.counts.received == len(messages) > 0
     if deterministic:
-        epochs = range(1, mine.residents[0].epoch + 1)
+        epochs = range(1, mine.islands[0].epoch + 1)
         due = {(e, i, j) for e, i in itertools.product(epochs, range(4))
                for j in of.destinations(i, e)}  # fmt: skip
         assert sorted(messages) == sorted(due)
@@ -247,7 +252,7 @@ def test_migrants_bring_their_laws() -> None:
     mine = archipelago(one_of_two_finds_it(), 2, asked={"interval": 100}, limits=Limits())
     mine.run()
     mine.merge_laws()
-    assert min(law.rmse for law in mine.residents[0].island.front()) < 1e-9
+    assert min(law.rmse for law in mine.islands[0].island.front()) < 1e-9
 
 
 def test_dropped_messages_are_counted_and_harmless() -> None:
@@ -279,20 +284,20 @@ def test_messages_of_another_version_are_refused() -> None:
 # ---- checkpoints -------------------------------------------------------------------------------
 
 
-def test_a_wish_to_save_reaches_all_ranks() -> None:
+def test_a_request_to_save_reaches_all_ranks() -> None:
     class Counter(Watcher):
         n_saved = 0
 
-        def save(self, residents: Sequence[Resident], sequence: int | None) -> None:
+        def save(self, run: Archipelago, sequence: int | None) -> None:
             self.n_saved += 1
 
     def program(rank: Wired) -> tuple[int, bool]:
         watcher = Counter()
         mine = archipelago(posed(), 2, rank, watcher=watcher, limits=Limits())
-        mine.wishes.save_now = rank.rank == 1
+        mine.requests.save_now = rank.rank == 1
         for _ in mine.steps():
             if watcher.n_saved:
-                mine.wishes.stop("stopped")
+                mine.requests.stop("stopped")
         return mine.state.status == "stopped" and watcher.n_saved > 0
 
     assert on_ranks(2, program) == [True, True]
@@ -304,15 +309,15 @@ def test_one_checkpoint_will_do_for_a_signal(monkeypatch: pytest.MonkeyPatch) ->
     n_saved = [0, 0]
 
     class Counter(Watcher):
-        def save(self, residents: Sequence[Resident], sequence: int | None) -> None:
-            n_saved[residents[0].number] += 1
+        def save(self, run: Archipelago, sequence: int | None) -> None:
+            n_saved[run.islands[0].number] += 1
 
     def program(rank: Wired) -> None:
         mine = archipelago(posed(), 2, rank, watcher=Counter(), limits=Limits())
-        mine.wishes.save_now = rank.rank == 1
+        mine.requests.save_now = rank.rank == 1
         for _ in mine.steps():
             if rank.rank == 0 and n_saved[0] and not mine.state.save:
-                mine.wishes.stop("stopped")
+                mine.requests.stop("stopped")
 
     on_ranks(2, program)
     assert n_saved == [1, 1]
@@ -331,14 +336,14 @@ def test_in_lock_step_nobody_saves_while_one_rank_cannot() -> None:
         def can_save(self) -> bool:
             return self.rank == 0 or not saved_at[1]
 
-        def save(self, residents: Sequence[Resident], sequence: int | None) -> None:
+        def save(self, run: Archipelago, sequence: int | None) -> None:
             assert sequence is not None
             saved_at[self.rank].append(sequence)
 
     def program(rank: Wired) -> int:
         mine = in_step(posed(), 2, transport=rank, watcher=Busy(rank.rank))
         mine.run()
-        return mine.residents[0].epoch
+        return mine.islands[0].epoch
 
     assert min(on_ranks(2, program)) > 2
     assert saved_at == [[1], [1]]
@@ -347,7 +352,7 @@ def test_in_lock_step_nobody_saves_while_one_rank_cannot() -> None:
 def test_snapshots_are_whole_islands_at_any_look() -> None:
     mine = archipelago(posed(), 2, asked={"interval": 50}, n_threads=2)
     for _ in mine.steps():
-        for each in mine.residents:
+        for each in mine.islands:
             copy = posed().island(each.number, 2)
             copy.load(each.snapshot)
             assert copy.save() == each.snapshot

@@ -49,7 +49,7 @@ class Gated(Checkpoints):
 
 def test_the_newest_of_each_island_is_written(tmp_path: Path) -> None:
     checkpoints = Gated(tmp_path)
-    writer = BackgroundWriter(checkpoints, print)
+    writer = BackgroundWriter(checkpoints)
     writer.submit(0, 1, b"")
     assert checkpoints.begun.wait(WAIT)
     for sequence in (2, 3, 4):
@@ -66,8 +66,8 @@ def test_the_newest_of_each_island_is_written(tmp_path: Path) -> None:
     assert found.about == {"epoch": 4}
 
 
-def test_a_failure_is_told_once_and_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_failure_is_logged_once_and_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(background_writer, "FIRST_PAUSE", 0.001)
     checkpoints = Gated(tmp_path)
@@ -75,14 +75,13 @@ def test_a_failure_is_told_once_and_tried_again(
     stale = OSError(116, "Stale file handle", "x.gsr")
     checkpoints.errors = [full, full, stale, full, MemoryError()]
     checkpoints.gate.set()
-    told: list[str] = []
-    writer = BackgroundWriter(checkpoints, told.append)
+    writer = BackgroundWriter(checkpoints)
     writer.submit(3, 1, b"")
     assert writer.flush(WAIT)
     end = "; the search goes on, and writing is tried again"
     assert checkpoints.tried == 6 * [(3, 1)]
     assert writer.close(WAIT)
-    assert told == [
+    assert caplog.messages == [
         f"checkpoints cannot be written: x.gsr: No space left on device{end}",
         f"checkpoints cannot be written: x.gsr: Stale file handle{end}",
         f"checkpoints cannot be written: MemoryError{end}",
@@ -91,46 +90,43 @@ def test_a_failure_is_told_once_and_tried_again(
 
 
 def test_a_pause_ends_when_something_newer_comes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(background_writer, "FIRST_PAUSE", 10 * WAIT)
     in_the_way = tmp_path / "checkpoints"
     in_the_way.write_bytes(b"a file")
-    failed, again = threading.Event(), threading.Event()
-
-    def tell(text: str) -> None:
-        (again if "again" in text.split(";")[0] else failed).set()
-
-    writer = BackgroundWriter(Checkpoints(in_the_way), tell)
+    writer = BackgroundWriter(Checkpoints(in_the_way))
     writer.submit(0, 1, b"")
-    assert failed.wait(WAIT)
+    assert wait_until(lambda: len(caplog.messages) == 1)
     assert not writer.flush(0.01)
     in_the_way.unlink()
     writer.submit(0, 2, b"")
-    assert again.wait(WAIT)
+    assert wait_until(lambda: caplog.messages[1:] == ["checkpoints can be written again"])
     assert Checkpoints(in_the_way).sequences(0) == [2]
 
 
-def test_one_island_that_fails_is_not_told_again_for_others_that_do_not(tmp_path: Path) -> None:
+def test_one_island_that_fails_is_not_logged_again_for_others_that_do_not(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "island-00000").write_bytes(b"a file")
-    told: list[str] = []
-    writer = BackgroundWriter(Checkpoints(tmp_path), told.append)
+    writer = BackgroundWriter(Checkpoints(tmp_path))
     for sequence in (1, 2, 3):
         writer.submit(0, sequence, b"")
         writer.submit(1, sequence, b"")
         assert wait_until(lambda number=sequence: writer.written(1) == number)
         assert not writer.flush(0.01)
-    assert len(told) == 1
+    assert len(caplog.messages) == 1
 
 
 FULL_DISK = """
+import logging
 import sys
 from pathlib import Path
 from gsr.islands.background_writer import BackgroundWriter
 from gsr.islands.checkpoints import Checkpoints
 disk = Path(sys.argv[1])
-told = []
-writer = BackgroundWriter(Checkpoints(disk / "checkpoints"), told.append)
+logging.basicConfig(stream=sys.stdout, format="%(message)s")
+writer = BackgroundWriter(Checkpoints(disk / "checkpoints"))
 writer.submit(0, 1, b"first")
 assert writer.flush(30)
 filler = disk / "filler"
@@ -147,7 +143,6 @@ filler.unlink()
 assert writer.flush(30)
 assert Checkpoints(disk / "checkpoints").latest(0).sequence == 2
 writer.close(30)
-print(*told, sep="\\n")
 """
 
 

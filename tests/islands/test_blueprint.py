@@ -10,10 +10,11 @@ import island_problems
 import numpy as np
 import pytest
 
-from gsr.blueprint import Blueprint, Variant, columns_of, make_settings, padded_block
+from gsr.blueprint import Blueprint, Variant, columns_of, padded_block
+from gsr.core_settings import to_core
 from gsr.exceptions import GSRError
+from gsr.islands.rank_run import share_blueprint
 from gsr.islands.transport import Alone
-from gsr.islands.voyage import share_blueprint
 
 X, Y = island_problems.noisy()
 WEIGHTS = np.linspace(0.5, 2, len(Y))
@@ -91,7 +92,7 @@ def test_islands_take_variants_in_turn_and_share_the_work_of_their_kind() -> Non
     # Islands 0 and 3 are the first two of the first kind, as of two islands without kinds.
     assert evolved(of, 0, 6) == evolved(plain, 0, 2)
     assert evolved(of, 1, 6) != evolved(plain, 1, 6)
-    settings = make_settings({**of.settings, **of.variants[1].settings})
+    settings = to_core({**of.settings, **of.variants[1].settings})
     assert (settings.n_psi, settings.depth) == (2, of.settings["depth"])
 
 

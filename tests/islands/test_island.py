@@ -211,7 +211,7 @@ def test_laws_travel_with_the_migrants() -> None:
 
 def test_an_island_keeps_only_laws_that_it_may_have() -> None:
     of = posed("default")
-    narrow = replace(of, max_terms=1)
+    narrow = replace(of, settings={**of.settings, "max_terms": 1})
     ahead, behind = evolved(of, 4000, 1, 2), evolved(narrow, 300, 0, 2)
     behind.accept(ahead.emigrants(0, BEST, 0), Replacement.fair, 0)
     assert ahead.best_rmse < behind.best_rmse

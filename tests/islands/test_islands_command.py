@@ -537,7 +537,7 @@ def test_signals_save_stop_and_let_the_run_go_on(start: Any, command: Any, folde
     assert best_saved(folder) <= best * (1 + 1e-6)
 
 
-def test_a_wish_to_save_before_and_after_the_search_is_harmless(
+def test_a_request_to_save_before_and_after_the_search_is_harmless(
     command: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A batch system may send it at any time; by default it would end the program."""
@@ -549,7 +549,7 @@ def test_a_wish_to_save_before_and_after_the_search_is_harmless(
 
         return send_and_go_on
 
-    monkeypatch.setattr(island_plan, "make_plan", with_signal(island_plan.make_plan))
+    monkeypatch.setattr(island_plan, "plan_run", with_signal(island_plan.plan_run))
     monkeypatch.setattr(island_results, "write", with_signal(island_results.write))
     heard: list[int] = []
     before = signal.signal(signal.SIGUSR1, lambda number, _: heard.append(number))

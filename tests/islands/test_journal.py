@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,14 @@ from typing import Any
 import pytest
 
 from gsr.islands import journal
-from gsr.islands.journal import Metrics, metrics_path, read_status, tail, write_status
+from gsr.islands.journal import (
+    JournalHandler,
+    Metrics,
+    metrics_path,
+    read_status,
+    tail,
+    write_status,
+)
 
 
 def lines(folder: Path, rank: int = 0) -> list[dict[str, Any]]:
@@ -58,11 +66,12 @@ def test_a_torn_line_does_not_spoil_the_next(tmp_path: Path) -> None:
     assert [line["n"] for line in tail(path)] == [1, 3, 4]
 
 
-def test_what_cannot_be_written_waits_and_is_told_once(tmp_path: Path) -> None:
+def test_what_cannot_be_written_waits_and_is_logged_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     in_the_way = tmp_path / "metrics"
     in_the_way.write_bytes(b"a file")
-    told: list[str] = []
-    metrics = Metrics(tmp_path, 0, told.append)
+    metrics = Metrics(tmp_path, 0)
     for n in range(3):
         metrics.record(n=n)
         metrics.flush()
@@ -70,9 +79,9 @@ def test_what_cannot_be_written_waits_and_is_told_once(tmp_path: Path) -> None:
     metrics.flush()
     metrics.close()
     assert [line["n"] for line in lines(tmp_path)] == [0, 1, 2]
-    assert len(told) == 2
-    assert told[0].startswith("metrics cannot be written: ")
-    assert told[1] == "metrics can be written again"
+    failure, recovery = caplog.messages
+    assert failure.startswith("metrics cannot be written: ")
+    assert recovery == "metrics can be written again"
 
 
 def test_a_disk_that_stays_away_costs_no_memory(
@@ -133,17 +142,20 @@ def test_a_status_that_cannot_be_written_or_read_is_no_error(tmp_path: Path) -> 
         assert read_status(tmp_path) is None
 
 
-def test_whoever_is_told_of_a_failure_may_write_a_line(tmp_path: Path) -> None:
+def test_warnings_are_events_even_those_of_the_journal_itself(tmp_path: Path) -> None:
     (tmp_path / "metrics").write_text("a file where the folder should be")
-    told: list[str] = []
-
-    def tell(sentence: str) -> None:
-        told.append(sentence)
-        metrics.event("warning", message=sentence)
-
-    metrics = Metrics(tmp_path, 0, tell)
+    metrics = Metrics(tmp_path, 0)
+    handler = JournalHandler(metrics)
     metrics.record(n=1)
-    assert len(told) == 1
     (tmp_path / "metrics").unlink()
+    logging.getLogger("gsr.islands").warning("a %s", "warning")
+    logging.getLogger("gsr.islands").info("no warning")
+    metrics.flush()
+    handler.close()
+    logging.getLogger("gsr.islands").warning("after the end")
     metrics.close()
-    assert [line.get("event") for line in tail(metrics.path)] == [None, "warning"]
+    first, *others = handler.warnings
+    assert first.startswith("metrics cannot be written")
+    assert sorted(others) == ["a warning", "metrics can be written again"]
+    events = [line.get("message") for line in tail(metrics.path) if line.get("event")]
+    assert sorted(events) == sorted(handler.warnings)

@@ -180,7 +180,8 @@ def test_islands_come_to_rest(make: Callable[..., LocalIslands]) -> None:
     islands.run(0.05)
     islands.rest()
     count = islands.evaluations
-    assert islands.best_rmse == min(law.rmse for law in islands.front())
+    # The front has the laws of an unfinished batch of scans too.
+    assert islands.best_rmse >= min(law.rmse for law in islands.front())
     assert islands.evaluations == count
     islands.extend(0, 500)
     while islands.run(60.0) == "running":

@@ -14,12 +14,13 @@ from wires import Wired, on_ranks
 
 from gsr.blueprint import Blueprint
 from gsr.exceptions import GSRError
-from gsr.islands.archipelago import make_residents
 from gsr.islands.checkpoints import Checkpoints
-from gsr.islands.resident import Resident
-from gsr.islands.resume import Before, have_absorbed, resume, total_evaluations
+from gsr.islands.local_island import LocalIsland, make_local_islands
+from gsr.islands.rank_run import RunSpec
+from gsr.islands.resume import ResumedState, have_absorbed, resume, total_evaluations
 from gsr.islands.transport import Alone, Transport
-from gsr.islands.voyage import Orders
+
+Log = pytest.LogCaptureFixture
 
 
 @cache
@@ -47,19 +48,15 @@ def gone_on(
     checkpoints: Checkpoints,
     n_islands: int,
     n_saved: int,
-    told: list[str] | None = None,
     deterministic: bool = False,
     transport: Transport | None = None,
-) -> tuple[Before, list[Resident]]:
+) -> tuple[ResumedState, list[LocalIsland]]:
     transport = transport or Alone()
-    residents = make_residents(
+    islands = make_local_islands(
         lambda k: posed().island(k, n_islands), transport.rank, n_islands // transport.size
     )
-    tell = print if told is None else told.append
-    before = resume(
-        residents, checkpoints, n_saved, transport, deterministic=deterministic, tell=tell
-    )
-    return before, residents
+    before = resume(islands, checkpoints, n_saved, transport, deterministic=deterministic)
+    return before, islands
 
 
 def damage(checkpoints: Checkpoints, number: int, sequence: int) -> None:
@@ -69,8 +66,8 @@ def damage(checkpoints: Checkpoints, number: int, sequence: int) -> None:
     path.write_bytes(content)
 
 
-def errors(residents: list[Resident]) -> list[float]:
-    return [each.island.best_rmse for each in residents]
+def errors(islands: list[LocalIsland]) -> list[float]:
+    return [each.island.best_rmse for each in islands]
 
 
 @pytest.fixture
@@ -83,21 +80,23 @@ def checkpoints(tmp_path: Path) -> Checkpoints:
 
 def test_as_many_islands_are_what_they_were(checkpoints: Checkpoints) -> None:
     saved = [write(checkpoints, k, 7 + k, seconds=5 + k) for k in range(3)]
-    before, residents = gone_on(checkpoints, 3, 3)
-    assert [each.rmse for each in residents] == [each.best_rmse for each in saved]
-    assert [each.epoch for each in residents] == [7, 8, 9]
+    before, islands = gone_on(checkpoints, 3, 3)
+    assert [each.rmse for each in islands] == [each.best_rmse for each in saved]
+    assert [each.epoch for each in islands] == [7, 8, 9]
     done = sum(each.evaluations for each in saved)
     best = min(each.best_rmse for each in saved)
-    assert before == Before(3, 7.0, 9, done, 0, best)  # the guide is at work: no generation yet
+    assert before == ResumedState(
+        islands=3, seconds=7.0, sequence=9, evaluations=done, rmse=best
+    )  # the guide is at work: no generation yet
 
 
 def test_more_islands_begin_beside_those_that_go_on(checkpoints: Checkpoints) -> None:
     saved = [write(checkpoints, k, 1) for k in range(2)]
-    before, residents = gone_on(checkpoints, 4, 2)
+    before, islands = gone_on(checkpoints, 4, 2)
     assert before.islands == 2
-    assert [each.evaluations for each in residents] == [*(i.evaluations for i in saved), 0, 0]
-    assert errors(residents)[:2] == [each.best_rmse for each in saved]
-    for each in residents:
+    assert [each.evaluations for each in islands] == [*(i.evaluations for i in saved), 0, 0]
+    assert errors(islands)[:2] == [each.best_rmse for each in saved]
+    for each in islands:
         each.island.run(inf, each.island.work + 100)
 
 
@@ -106,29 +105,29 @@ def test_of_fewer_islands_the_best_is_kept(checkpoints: Checkpoints, best: int) 
     saved = [write(checkpoints, k, 1, 3000 if k == best else 100) for k in range(5)]
     bound = min(each.best_rmse for each in saved)
     assert bound == saved[best].best_rmse
-    before, residents = gone_on(checkpoints, 2, 5)
+    before, islands = gone_on(checkpoints, 2, 5)
     assert before.islands == 5
-    assert errors(residents)[best % 2] == bound
-    for each in residents:
+    assert errors(islands)[best % 2] == bound
+    for each in islands:
         each.island.run(inf, each.island.work + 200)
-    assert min(errors(residents)) <= bound * (1 + 1e-6)
+    assert min(errors(islands)) <= bound * (1 + 1e-6)
 
 
 def test_the_snapshot_after_merging_has_everything(checkpoints: Checkpoints) -> None:
     """A run that is killed before its first checkpoint's time has lost nothing."""
     for k in range(5):
         write(checkpoints, k, 1, 1500 if k == 4 else 100)
-    _, residents = gone_on(checkpoints, 1, 5)
+    _, islands = gone_on(checkpoints, 1, 5)
     copy = posed().island()
-    copy.load(residents[0].snapshot)
-    assert copy.best_rmse == residents[0].rmse == evolved(4, 1500).best_rmse
+    copy.load(islands[0].snapshot)
+    assert copy.best_rmse == islands[0].rmse == evolved(4, 1500).best_rmse
 
 
 @pytest.mark.parametrize("n_islands", [2, 4, 6])
 def test_ranks_agree_on_what_was_before(checkpoints: Checkpoints, n_islands: int) -> None:
     saved = [write(checkpoints, k, 3 + k, seconds=float(k)) for k in range(5)]
 
-    def program(rank: Wired) -> tuple[Before, list[Resident]]:
+    def program(rank: Wired) -> tuple[ResumedState, list[LocalIsland]]:
         return gone_on(Checkpoints(checkpoints.folder), n_islands, 5, transport=rank)
 
     (first, mine), (second, others) = on_ranks(2, program)
@@ -141,18 +140,18 @@ def test_ranks_agree_on_what_was_before(checkpoints: Checkpoints, n_islands: int
 # ---- what was absorbed -------------------------------------------------------------------------
 
 
-def store(checkpoints: Checkpoints, residents: list[Resident], sequence: int) -> None:
+def store(checkpoints: Checkpoints, islands: list[LocalIsland], sequence: int) -> None:
     """Write checkpoints as a run does."""
-    for each in residents:
+    for each in islands:
         each.keep()
         checkpoints.write(each.number, sequence, each.snapshot, each.about)
 
 
 def begun(checkpoints: Checkpoints, n_islands: int) -> int:
     """Write the first checkpoints of some islands, and return their evaluations."""
-    residents = [Resident(k, evolved(k, 100)) for k in range(n_islands)]
-    store(checkpoints, residents, 1)
-    return sum(each.evaluations for each in residents)
+    islands = [LocalIsland(k, evolved(k, 100)) for k in range(n_islands)]
+    store(checkpoints, islands, 1)
+    return sum(each.evaluations for each in islands)
 
 
 @pytest.mark.parametrize("forgotten", [False, True])
@@ -163,9 +162,9 @@ def test_the_work_of_absorbed_islands_is_counted_for_good(
     done = begun(checkpoints, 5)
     n_saved = 5
     for sequence, n_islands in ((2, 2), (3, 1), (4, 1), (5, 3), (6, 1)):
-        before, residents = gone_on(checkpoints, n_islands, n_saved)
+        before, islands = gone_on(checkpoints, n_islands, n_saved)
         assert before.evaluations == done
-        store(checkpoints, residents, sequence)
+        store(checkpoints, islands, sequence)
         if forgotten:
             for number in range(n_islands, n_saved):
                 checkpoints.forget(number)
@@ -201,38 +200,38 @@ def test_absorbed_islands_are_needed_as_long_as_an_older_file_is_there(
 
 @pytest.mark.parametrize("deterministic", [False, True])
 def test_the_one_before_a_damaged_file_is_used_with_a_word(
-    checkpoints: Checkpoints, deterministic: bool
+    checkpoints: Checkpoints, caplog: Log, deterministic: bool
 ) -> None:
     for sequence in (1, 2):
         for number in range(2):
             write(checkpoints, number, sequence, 100 * sequence)
     damage(checkpoints, 1, 2)
-    told: list[str] = []
-    _, residents = gone_on(checkpoints, 2, 2, told, deterministic)
-    assert len(told) == 1
-    assert told[0].startswith("WARNING: ")  # other ranks than the first tell nothing else
-    assert "000000000002.gsr is not used: it is damaged" in told[0]
+    _, islands = gone_on(checkpoints, 2, 2, deterministic)
+    assert len(caplog.messages) == 1
+    assert caplog.records[0].levelname == "WARNING"
+    assert "000000000002.gsr is not used: it is damaged" in caplog.messages[0]
     # In lock-step the other island goes back to the same moment.
-    assert [each.epoch for each in residents] == [1 if deterministic else 2, 1]
+    assert [each.epoch for each in islands] == [1 if deterministic else 2, 1]
     works = (100 if deterministic else 200, 100)
     expected = [evolved(number, work).save() for number, work in enumerate(works)]
     if deterministic:
         copies = [posed().island(k, 2) for k in range(2)]
         for copy, saved in zip(copies, expected, strict=True):
             copy.load(saved)
-        assert [each.snapshot for each in residents] == [copy.save() for copy in copies]
-    assert errors(residents) == [evolved(k, work).best_rmse for k, work in enumerate(works)]
+        assert [each.snapshot for each in islands] == [copy.save() for copy in copies]
+    assert errors(islands) == [evolved(k, work).best_rmse for k, work in enumerate(works)]
 
 
-def test_an_island_without_a_file_that_is_whole_begins_anew(checkpoints: Checkpoints) -> None:
+def test_an_island_without_a_file_that_is_whole_begins_anew(
+    checkpoints: Checkpoints, caplog: Log
+) -> None:
     for number in range(2):
         write(checkpoints, number, 1)
     damage(checkpoints, 1, 1)
-    told: list[str] = []
-    before, residents = gone_on(checkpoints, 2, 2, told)
+    before, islands = gone_on(checkpoints, 2, 2)
     assert before.islands == 1
-    assert residents[1].evaluations == 0
-    assert "is not used" in told[0]
+    assert islands[1].evaluations == 0
+    assert "is not used" in caplog.messages[0]
 
 
 @pytest.mark.parametrize("n_islands", [1, 2])
@@ -242,33 +241,35 @@ def test_a_whole_file_of_which_no_island_can_be_made_is_told(
     write(checkpoints, 0, 1)
     checkpoints.write(1, 1, b"\x7f of another version")
     with pytest.raises(GSRError, match="another version of gsr"):
-        gone_on(checkpoints, n_islands, 2, [])
+        gone_on(checkpoints, n_islands, 2)
     assert checkpoints.sequences(1) == [1]
 
 
 # ---- lock-step ---------------------------------------------------------------------------------
 
 
-def test_lock_step_finds_a_moment_that_is_not_the_newest_of_any(checkpoints: Checkpoints) -> None:
+def test_lock_step_finds_a_moment_that_is_not_the_newest_of_any(
+    checkpoints: Checkpoints, caplog: Log
+) -> None:
     for island, sequences in enumerate(((1, 2, 4), (1, 2, 3))):
         for sequence in sequences:
             write(checkpoints, island, sequence, 100 * sequence)
-    told: list[str] = []
-    _, residents = gone_on(checkpoints, 2, 2, told, deterministic=True)
-    assert told == []
-    assert [each.epoch for each in residents] == [2, 2]
+    _, islands = gone_on(checkpoints, 2, 2, deterministic=True)
+    assert caplog.messages == []
+    assert [each.epoch for each in islands] == [2, 2]
 
 
-def test_lock_step_goes_on_from_the_last_common_moment(checkpoints: Checkpoints) -> None:
+def test_lock_step_goes_on_from_the_last_common_moment(
+    checkpoints: Checkpoints, caplog: Log
+) -> None:
     for sequence in (1, 2, 3):
         write(checkpoints, 0, sequence, 100 * sequence)
     for sequence in (1, 2):
         write(checkpoints, 1, sequence, 100 * sequence)
-    told: list[str] = []
-    before, residents = gone_on(checkpoints, 2, 2, told, deterministic=True)
-    assert told == []
-    assert [each.epoch for each in residents] == [2, 2]
-    assert errors(residents) == [evolved(k, 200).best_rmse for k in range(2)]
+    before, islands = gone_on(checkpoints, 2, 2, deterministic=True)
+    assert caplog.messages == []
+    assert [each.epoch for each in islands] == [2, 2]
+    assert errors(islands) == [evolved(k, 200).best_rmse for k in range(2)]
     assert before.sequence == 3
     write(checkpoints, 0, 3, 250)
     assert checkpoints.sequences(0) == [1, 2, 3]
@@ -283,15 +284,15 @@ def test_lock_step_across_ranks_goes_on_from_the_last_common_moment(
 
     def program(rank: Wired) -> list[int]:
         own = Checkpoints(checkpoints.folder)
-        _, residents = gone_on(own, 4, 4, deterministic=True, transport=rank)
-        return [each.epoch for each in residents]
+        _, islands = gone_on(own, 4, 4, deterministic=True, transport=rank)
+        return [each.epoch for each in islands]
 
     assert on_ranks(2, program) == [[3, 3], [3, 3]]
 
 
 def test_lock_step_keeps_so_many_that_islands_have_one_in_common(tmp_path: Path) -> None:
     kept = {
-        mode: Orders(
+        mode: RunSpec(
             str(tmp_path), {"mode": mode}, {"keep": 1}, None, None, 1, 0, "", 0
         ).checkpoints.keep
         for mode in ("throughput", "deterministic")
@@ -299,28 +300,27 @@ def test_lock_step_keeps_so_many_that_islands_have_one_in_common(tmp_path: Path)
     assert kept == {"throughput": 1, "deterministic": 3}
 
 
-def test_without_a_common_moment_lock_step_goes_on_with_a_word(checkpoints: Checkpoints) -> None:
+def test_without_a_common_moment_lock_step_goes_on_with_a_word(
+    checkpoints: Checkpoints, caplog: Log
+) -> None:
     saved = [write(checkpoints, number, 3 + 4 * number) for number in range(2)]
-    told: list[str] = []
-    _, residents = gone_on(checkpoints, 2, 2, told, deterministic=True)
-    assert "no checkpoint of the same moment" in told[0]
-    assert errors(residents) == [each.best_rmse for each in saved]
-    assert [each.epoch for each in residents] == [7, 7]
+    _, islands = gone_on(checkpoints, 2, 2, deterministic=True)
+    assert "no checkpoint of the same moment" in caplog.messages[0]
+    assert errors(islands) == [each.best_rmse for each in saved]
+    assert [each.epoch for each in islands] == [7, 7]
 
 
 def test_more_islands_in_lock_step_lose_nothing(checkpoints: Checkpoints) -> None:
     saved = [write(checkpoints, number, 4) for number in range(2)]
-    told: list[str] = []
-    before, residents = gone_on(checkpoints, 3, 2, told, deterministic=True)
-    assert errors(residents)[:2] == [each.best_rmse for each in saved]
-    assert [each.epoch for each in residents] == [4, 4, 4]
+    before, islands = gone_on(checkpoints, 3, 2, deterministic=True)
+    assert errors(islands)[:2] == [each.best_rmse for each in saved]
+    assert [each.epoch for each in islands] == [4, 4, 4]
     assert before.islands == 2
 
 
-def test_a_run_that_never_saved_begins(checkpoints: Checkpoints) -> None:
+def test_a_run_that_never_saved_begins(checkpoints: Checkpoints, caplog: Log) -> None:
     for deterministic in (False, True):
-        told: list[str] = []
-        before, residents = gone_on(checkpoints, 2, 2, told, deterministic)
-        assert replace(before, rmse=inf) == Before()
-        assert [each.evaluations for each in residents] == [0, 0]
-        assert told == []
+        before, islands = gone_on(checkpoints, 2, 2, deterministic)
+        assert replace(before, rmse=inf) == ResumedState()
+        assert [each.evaluations for each in islands] == [0, 0]
+        assert caplog.messages == []

@@ -68,7 +68,7 @@ def test_a_run_that_runs(tmp_path: Path) -> None:
         "ranks       4",
         "islands     8, throughput",
         "search      20.0 s of 3,600.0 s",
-        "candidates  1,000,000, 50,000 /s",
+        "evaluations 1,000,000, 50,000 /s",
         "best RMSE   0.0123",
         "law         y = 2.5 x1^2",
         "checkpoint  100 s ago (2 islands)",

@@ -13,12 +13,12 @@ import island_problems
 import pytest
 
 from gsr.blueprint import Blueprint
-from gsr.islands.archipelago import Archipelago, Limits, State, make_residents
+from gsr.islands.archipelago import Archipelago, Limits, RunState
 from gsr.islands.background_writer import BackgroundWriter
 from gsr.islands.checkpoints import Checkpoints
 from gsr.islands.journal import read_status
+from gsr.islands.local_island import LocalIsland, make_local_islands
 from gsr.islands.migration import make_migration
-from gsr.islands.resident import Resident
 from gsr.islands.transport import Alone
 from gsr.islands.watch import RunWatcher
 
@@ -44,8 +44,12 @@ def posed() -> Blueprint:
     return island_problems.blueprint(*island_problems.noisy())
 
 
-def islands() -> list[Resident]:
-    return make_residents(lambda k: posed().island(k, 2), 0, 2)
+def at_rest(**options: Any) -> Archipelago:
+    """Return two islands in lock-step that do not run yet."""
+    islands = make_local_islands(lambda k: posed().island(k, 2), 0, 2)
+    migration = make_migration(2, 0, {"interval": INTERVAL})
+    limits = Limits(max_evals=2000)
+    return Archipelago(islands, migration, Alone(), limits, deterministic=True, **options)
 
 
 @pytest.fixture
@@ -59,7 +63,7 @@ def watcher(tmp_path: Path, checkpoints: Gated) -> Iterator[Callable[..., RunWat
     made: list[RunWatcher] = []
 
     def make(**options: Any) -> RunWatcher:
-        made.append(RunWatcher(tmp_path, 0, checkpoints, 0.0, 0, print, **options))
+        made.append(RunWatcher(tmp_path, 0, checkpoints, 0.0, 0, **options))
         return made[-1]
 
     yield make
@@ -68,10 +72,10 @@ def watcher(tmp_path: Path, checkpoints: Gated) -> Iterator[Callable[..., RunWat
         each.close()
 
 
-def turn(resident: Resident) -> None:
+def turn(local: LocalIsland) -> None:
     """Let an island take its turn."""
-    resident.turn(make_migration(2, 0, {"interval": INTERVAL}), resident.island.work + INTERVAL)
-    resident.keep()
+    local.turn(make_migration(2, 0, {"interval": INTERVAL}), local.island.work + INTERVAL)
+    local.keep()
 
 
 def sequences(checkpoints: Checkpoints) -> list[list[int]]:
@@ -82,13 +86,13 @@ def test_a_snapshot_that_has_not_changed_keeps_its_number(
     watcher: Callable[..., RunWatcher], checkpoints: Gated
 ) -> None:
     checkpoints.gate.set()
-    mine, residents = watcher(), islands()
+    mine, run = watcher(), at_rest()
     for _ in range(3):
-        mine.save(residents, None)
+        mine.save(run, None)
     assert mine.flush()
     assert sequences(checkpoints) == [[1], [1]]
-    turn(residents[1])
-    mine.save(residents, None)
+    turn(run.islands[1])
+    mine.save(run, None)
     assert mine.flush()
     assert sequences(checkpoints) == [[1], [1, 4]]
 
@@ -96,12 +100,12 @@ def test_a_snapshot_that_has_not_changed_keeps_its_number(
 def test_in_lock_step_two_epochs_can_wait_for_the_disk(
     watcher: Callable[..., RunWatcher], checkpoints: Gated
 ) -> None:
-    mine, residents = watcher(lock_step=True), islands()
+    mine, run = watcher(lock_step=True), at_rest()
     for _ in range(3):
-        for each in residents:
+        for each in run.islands:
             turn(each)
-    mine.save_both(residents)
-    mine.save(residents, 3)  # as at the end
+    mine.save_both(run)
+    mine.save(run, 3)  # as at the end
     checkpoints.gate.set()
     assert mine.flush()
     assert sequences(checkpoints) == [[2, 3], [2, 3]]
@@ -115,15 +119,12 @@ def test_a_search_in_lock_step_waits_for_no_disk(
     def refuse(*_: Any) -> bool:
         raise AssertionError("the search waits")
 
-    mine, residents = watcher(lock_step=True), islands()
-    migration = make_migration(2, 0, {"interval": INTERVAL})
-    mine.archipelago = Archipelago(
-        residents, migration, Alone(), Limits(max_evals=2000), deterministic=True, watcher=mine
-    )
+    mine = watcher(lock_step=True)
+    run = at_rest(watcher=mine)
     with monkeypatch.context() as patch:
         patch.setattr(BackgroundWriter, "flush", refuse)
-        mine.archipelago.run()
-    assert residents[0].epoch > 3
+        run.run()
+    assert run.islands[0].epoch > 3
     checkpoints.gate.set()
     assert mine.flush()
     first, second = sequences(checkpoints)
@@ -134,11 +135,11 @@ def test_a_search_in_lock_step_waits_for_no_disk(
 def test_a_checkpoint_is_told_when_it_is_on_disk(
     watcher: Callable[..., RunWatcher], checkpoints: Gated, tmp_path: Path
 ) -> None:
-    mine = watcher()
+    mine, run = watcher(), at_rest()
 
     def told() -> tuple[object, int]:
-        mine.look(State())
-        mine.tell_state(State(), "running")
+        mine.on_poll(run)
+        mine.write_status(RunState(), "running")
         mine.metrics.flush()
         lines = map(json.loads, mine.metrics.path.read_text().splitlines())
         status = read_status(tmp_path)
@@ -146,7 +147,7 @@ def test_a_checkpoint_is_told_when_it_is_on_disk(
         return status["checkpoint"], sum(each.get("event") == "checkpoint" for each in lines)
 
     mine.metrics.event("start")
-    mine.save(islands(), None)
+    mine.save(run, None)
     assert told() == (None, 0)
     checkpoints.gate.set()
     assert mine.flush()

@@ -12,6 +12,8 @@ from launchers import missing, told
 
 from gsr.islands.checkpoints import Checkpoints
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = Path(__file__).parent / "programs" / "command.py"
 COMMAND = ("-m", "gsr.islands")
 #: Two islands in three cannot write the law.

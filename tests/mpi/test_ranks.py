@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 PROGRAMS = Path(__file__).parent / "programs"
 CHECKS = Path(__file__).parents[1] / "islands" / "transport_checks.py"
 

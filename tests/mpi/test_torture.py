@@ -3,6 +3,8 @@
 import pytest
 import torture
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("mode, kills", [("throughput", 3), ("deterministic", 2)])
 def test_killed_runs_go_on(capsys, mode, kills):

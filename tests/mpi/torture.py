@@ -85,7 +85,7 @@ class Torture:
         np.savetxt(self.folder / "data.csv", np.c_[X, y], "%.17g", ",", **text)
         config = self.folder / "config.toml"
         config.write_text(CONFIG.format(mode=self.mode, folder=self.folder))
-        self.plan = island_plan.make_plan(str(config), [], 1, print)
+        self.plan = island_plan.plan_run(island_plan.read_config(str(config)), 1)
         self.checkpoints = Checkpoints(self.folder / "run" / "checkpoints")
 
     def cycle(self):

@@ -22,7 +22,7 @@ struct Reach {
   int degree;             // of monomials
   std::size_t monomials;  // up to that degree, and as many products of first powers
   std::size_t atoms, terms;
-  bool deep;  // compositions too
+  bool deep;                     // compositions too
   bool three_functions = false;  // products of functions of three features, one of each
 };
 

@@ -98,7 +98,7 @@ class Dictionary {
   std::size_t n_features_;
   bool multiplying_ = false;  // the second pass
   bool more_multiplied_;
-  Trees multipliers_;         // of the argument at hand
+  Trees multipliers_;  // of the argument at hand
   std::vector<Entry> entries_;
   Buffer values_;
   Index n_columns_ = 0;

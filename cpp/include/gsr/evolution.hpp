@@ -108,8 +108,8 @@ class Evolution {
   std::vector<std::unique_ptr<IndividualSolver>> solvers_;
   std::unique_ptr<IndividualSolver> guests_;  // solves individuals from elsewhere
   ThreadPool pool_;
-  std::unique_ptr<Guide> guide_;  // nullptr: unguided
-  double guided_work_ = 0.0;      // in individuals
+  std::unique_ptr<Guide> guide_;        // nullptr: unguided
+  double guided_work_ = 0.0;            // in individuals
   std::vector<Individual> population_;  // survivors first
   std::vector<Birth> births_;
   Archive archive_;

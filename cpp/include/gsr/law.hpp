@@ -31,6 +31,11 @@ inline constexpr int kConstantTerm = 2;
 // Scales a law so that its costliest psi comes first with coefficient 1; returns the divisor.
 double normalise(Law& law, const Table& target_table);
 
+// Lowers sizes whose products with the roots of the rows' weights exceed `factor` times the median
+// of these, so that a steep spot of g does not let one row rule the others; what the weights alone
+// do is left as it is. Returns whether the median is positive: otherwise nothing is changed.
+bool bound_sizes(std::vector<double>& sizes, const Buffer& row_weights, double factor);
+
 // g(y) of a law, and what rounding can do to it in each row, in units of epsilon.
 struct TargetSizes {
   Eigen::VectorXd values;  // sum_k beta_k psi_k(y)

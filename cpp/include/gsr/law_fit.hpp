@@ -1,5 +1,6 @@
 // All constants of a law fitted together on the scale of y. Damped Gauss-Newton steps on
-// y - g^{-1}(f(x)) are iteratively reweighted least squares with the link g (Nelder and Wedderburn).
+// y - g^{-1}(f(x)) are iteratively reweighted least squares with the link g (Nelder and
+// Wedderburn).
 #pragma once
 
 #include <vector>

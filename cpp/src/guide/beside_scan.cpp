@@ -74,12 +74,11 @@ bool BesideScan::scan_beside(Index n_simple, const Basis& psi, int n_terms, doub
 
 void BesideScan::propose_pruned(const Basis& psi, const Buffer& target, std::vector<Basis> terms,
                                 Index n_simple) {
-  terms.insert(terms.end(), simple_.begin(),
-               simple_.begin() + std::min(n_simple, ssize(simple_)));
+  terms.insert(terms.end(), simple_.begin(), simple_.begin() + std::min(n_simple, ssize(simple_)));
   terms = pruned(target, std::move(terms));
   if (!terms.empty() && ssize(terms) <= kMostTermsPruned)
-    propose_refined(psi, {terms, simplified(terms, sample_.problem.table)}, sample_.rows,
-                    proposer_, sample_.problem);
+    propose_refined(psi, {terms, simplified(terms, sample_.problem.table)}, sample_.rows, proposer_,
+                    sample_.problem);
 }
 
 // Those that do not depend on the ones before them.

@@ -13,7 +13,8 @@ enum class Form { sum, product };
 
 // A left side to explain on the chosen rows.
 // Of a sum: psi(y), divided by a monomial that is a factor of every term.
-// Of a product: ln|h(y)|, or ln|plain/p - 1| for a law plain = p (1 + product) with the prefactor p.
+// Of a product: ln|h(y)|, or ln|plain/p - 1| for a law plain = p (1 + product) with the prefactor
+// p.
 struct Goal {
   Form form = Form::sum;
   Basis psi;

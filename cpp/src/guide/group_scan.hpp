@@ -1,6 +1,7 @@
-// Sums of functions of different features, f(x1, x2, x3) + g(x4, x5). Once it is known which features
-// act together, each function is sought by itself, in a large pool of functions of its features
-// alone: what the other functions contribute is taken out by polynomials of their features.
+// Sums of functions of different features, f(x1, x2, x3) + g(x4, x5). Once it is known which
+// features act together, each function is sought by itself, in a large pool of functions of its
+// features alone: what the other functions contribute is taken out by polynomials of their
+// features.
 #pragma once
 
 #include <map>
@@ -41,8 +42,8 @@ class GroupScan {
   double make_candidates(const Group& group);
   Free beside(const std::vector<Group>& groups, const Partial& partial, std::size_t scanned) const;
   // Adds terms of one more group; returns the operations.
-  double extend(const Goal& goal, const Known& known, const Partial& partial,
-                std::size_t scanned, std::vector<Partial>& out) const;
+  double extend(const Goal& goal, const Known& known, const Partial& partial, std::size_t scanned,
+                std::vector<Partial>& out) const;
 
   const Sample& sample_;
   Proposer& proposer_;

@@ -32,8 +32,7 @@ struct Model {
 };
 
 // Functions of each feature, and products of two; with few rows only of first degree.
-Model interactions(const Polynomials& polynomials, const std::vector<int>& features,
-                   Index n_rows) {
+Model interactions(const Polynomials& polynomials, const std::vector<int>& features, Index n_rows) {
   const auto d = ssize(features);
   const Index n_pairs = d * (d - 1) / 2, n_single = kGroupSingleDegree * d;
   const bool cubic = kGroupRowsPerColumn * (n_single + 3 * n_pairs) <= n_rows;

@@ -32,16 +32,14 @@ double Guide::step(Archive& archive, const std::function<bool()>& time_is_up) {
 double Guide::do_tasks(const std::function<bool()>& time_is_up) {
   idle_ = false;
   guide::Plan& plan = stages_->plan;
-  const double work =
-      plan.n_side_by_side() > 0 ? scan_side_by_side(time_is_up) : plan.do_next();
+  const double work = plan.n_side_by_side() > 0 ? scan_side_by_side(time_is_up) : plan.do_next();
   stages_->neighbours.since += work;
   return work;
 }
 
 double Guide::scan_side_by_side(const std::function<bool()>& time_is_up) {
   guide::Stages& s = *stages_;
-  if (s.batch == nullptr)
-    s.batch = std::make_unique<guide::Batch>(s.plan.n_side_by_side(), true);
+  if (s.batch == nullptr) s.batch = std::make_unique<guide::Batch>(s.plan.n_side_by_side(), true);
   if (!s.batch->go_on(s.proposer, [&s](int i) { return s.plan.run(i); }, time_is_up)) return 0.0;
   const std::unique_ptr<guide::Batch> done = std::move(s.batch);
   const double work = done->merge(s.proposer);

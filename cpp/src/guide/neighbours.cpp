@@ -71,13 +71,9 @@ double Neighbours::scan(int rounds) {
     const std::vector<Law> laws = laws_to_extend();
     if (laws.empty()) break;
     std::vector<Look> looks;  // long ones first: no thread should come to one when others end
-    for (const Law& law : laws) looks.push_back({&law, 0, {}, false, true});
+    for (const Law& law : laws) looks.push_back({&law, 0, {}, false, Look::Kind::pairs});
     for (const Law& law : laws) add_looks(law, sample_.problem.table, looks);
-    work += side_by_side(proposer_, ssize(looks), [&](int i) {
-      const Look& look = looks[i];
-      return look.pairs ? extend_by_pairs(*look.law)
-                        : extend_term(*look.law, look.term, look.base, look.replace);
-    });
+    work += side_by_side(proposer_, ssize(looks), [&](int i) { return extend(looks[i]); });
     for (const Law& law : laws) extended.insert(print_of(law, sample_.level));
   }
   return work;
@@ -99,6 +95,7 @@ std::vector<Law> Neighbours::laws_to_extend() const {
 }
 
 void Neighbours::add_looks(const Law& law, const Table& table, std::vector<Look>& looks) {
+  looks.push_back({&law, 0, {}, false, Look::Kind::constants});
   looks.push_back({&law, 0, {}, false});
   for (Index k = 0; k < ssize(law.phi); ++k) {
     if (is_constant(law.phi[k], table)) continue;
@@ -108,6 +105,17 @@ void Neighbours::add_looks(const Law& law, const Table& table, std::vector<Look>
     looks.push_back({&law, k, factors, false});
     for (Index f = 0; factors.size() > 1 && f < ssize(factors); ++f)
       looks.push_back({&law, k, without(factors, f), true});
+  }
+}
+
+double Neighbours::extend(const Look& look) {
+  stop_if_asked();
+  const Law& law = *look.law;
+  switch (look.kind) {
+    case Look::Kind::pairs: return extend_by_pairs(law);
+    case Look::Kind::constants:
+      return insertions_.scan(law.psi[0], terms_of(law, sample_.problem.table, ssize(law.phi)));
+    default: return extend_term(law, look.term, look.base, look.replace);
   }
 }
 

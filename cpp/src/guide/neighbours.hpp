@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "insertions.hpp"
 #include "scans.hpp"
 
 namespace gsr::guide {
@@ -23,6 +24,7 @@ class Neighbours {
         spaces_(spaces),
         scanner_(scanner),
         proposer_(proposer),
+        insertions_(sample, proposer),
         is_mine_(std::move(is_mine)) {}
 
   // The level at which the neighbours of a law were looked at: 0 is never, else one more than it.
@@ -49,8 +51,9 @@ class Neighbours {
     Index term;
     Trees base;
     bool replace;
-    bool pairs = false;
+    enum class Kind { term, pairs, constants } kind = Kind::term;
   };
+  double extend(const Look& look);
   static void add_looks(const Law& law, const Table& table, std::vector<Look>& looks);
   double extend_term(const Law& law, Index term, const Trees& base, bool replace);
   double extend_by_pairs(const Law& law);
@@ -60,6 +63,7 @@ class Neighbours {
   const Spaces& spaces_;
   const Scanner& scanner_;
   Proposer& proposer_;
+  Insertions insertions_;
   Share is_mine_;
 };
 

@@ -166,5 +166,4 @@ double ParametricScan::scan_two_frequencies(int first, int second) {
                          static_cast<double>(kFrequencyRows));
 }
 
-
 }  // namespace gsr::guide

@@ -32,7 +32,7 @@ std::unique_ptr<Dictionary> make_dictionary(const Sample& sample,
 }
 
 std::vector<std::pair<Basis, Index>> PursuitScan::pursued(const Goals& goals,
-                                                                 std::size_t most) const {
+                                                          std::size_t most) const {
   std::vector<std::pair<Basis, Index>> out;
   const auto add = [&](const Goal& goal) {
     const auto same = [&](const auto& other) { return other.first == goal.psi; };

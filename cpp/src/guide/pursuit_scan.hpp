@@ -12,8 +12,7 @@
 
 namespace gsr::guide {
 
-std::unique_ptr<Dictionary> make_dictionary(const Sample& sample,
-                                            const Dictionary::Extent& extent);
+std::unique_ptr<Dictionary> make_dictionary(const Sample& sample, const Dictionary::Extent& extent);
 
 class PursuitScan {
  public:

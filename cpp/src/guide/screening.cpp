@@ -16,7 +16,8 @@ namespace {
 using namespace tuning;
 using Map = Eigen::Map<const Vector>;
 
-// ---- functions of one feature --------------------------------------------------------------------
+// ---- functions of one feature
+// --------------------------------------------------------------------
 
 // Ranks between -1 and 1, equal values in the middle of theirs: no row is far from the others.
 Vector even_ranks(const double* x, Index n) {
@@ -62,14 +63,15 @@ Matrix polynomials(const Vector& rank, Index degree) {
     standardise(column);
     out.col(k - 1) = column;
     const auto number = static_cast<double>(k);
-    const Vector next = ((2.0 * number + 1.0) * rank.cwiseProduct(current) - number * before) /
-                        (number + 1.0);
+    const Vector next =
+        ((2.0 * number + 1.0) * rank.cwiseProduct(current) - number * before) / (number + 1.0);
     before = std::exchange(current, next);
   }
   return out;
 }
 
-// ---- evidence ------------------------------------------------------------------------------------
+// ---- evidence
+// ------------------------------------------------------------------------------------
 
 // How far below what chance does (Chernoff's bound for chi squared): nats by which `n` rows of
 // which `n_functions` explain this share say that it is no accident among so many candidates.
@@ -86,12 +88,12 @@ struct Finding {
   std::vector<Index> features;
 };
 
-// ---- the choice ----------------------------------------------------------------------------------
+// ---- the choice
+// ----------------------------------------------------------------------------------
 
 class Screening {
  public:
-  Screening(const Columns& x, const double* y, const std::vector<int>& features,
-            std::size_t most);
+  Screening(const Columns& x, const double* y, const std::vector<int>& features, std::size_t most);
   std::vector<Index> choose();
 
  private:
@@ -126,7 +128,7 @@ class Screening {
   std::vector<Index> n_own_;  // that are not 0
   Matrix targets_;            // what is left of y and of its ranks, of norm 1 unless it is nothing
   double left_[2] = {1.0, 1.0};  // parts of their norms
-  Matrix free_;               // orthonormal functions that are explained already
+  Matrix free_;                  // orthonormal functions that are explained already
   Index n_free_ = 0;
   std::vector<Index> paired_;  // features of which pairs are looked at
   Matrix factors_, norms_;     // of products of two, and what they are divided by
@@ -201,8 +203,8 @@ void Screening::measure_products() {
 void Screening::note(double found, std::initializer_list<Index> features, Finding& best) {
   for (const Index f : features) score_[f] = std::max(score_[f], found);
   if (found <= best.evidence) return;
-  const auto n_new = std::count_if(features.begin(), features.end(),
-                                   [this](Index f) { return !is_chosen(f); });
+  const auto n_new =
+      std::count_if(features.begin(), features.end(), [this](Index f) { return !is_chosen(f); });
   if (chosen_.size() + static_cast<std::size_t>(n_new) <= most_) best = {found, features};
 }
 

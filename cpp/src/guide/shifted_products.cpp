@@ -111,7 +111,8 @@ std::vector<Shift> best_shifts(LogFit& fit, const std::vector<Buffer>& powers) {
     for (Index k = 0; k < ssize(powers); ++k)
       for (const double shift : {-1.0, 1.0}) {
         const double left = fit.left(powers[k], shift);
-        if (left > kShiftedLeft || (out.size() == kShiftedKept && left >= out.back().left)) continue;
+        if (left > kShiftedLeft || (out.size() == kShiftedKept && left >= out.back().left))
+          continue;
         const Shift found{k, prefactor, shift, left};
         out.insert(std::upper_bound(out.begin(), out.end(), found, better), found);
         if (out.size() > kShiftedKept) out.pop_back();

@@ -307,6 +307,19 @@ inline constexpr std::size_t kMostExtended = 20000;                  // fingerpr
 inline constexpr double kBetweenLooks = 10000.0;
 inline constexpr double kOtherWork = 1.0;
 
+// ---- constants inserted into laws --------------------------------------------------------------
+
+// A constant near the value at which it has no effect; exactly 1 would not be refined.
+inline constexpr double kNearOne = 1.0 + 1e-9, kNearZero = 1e-30;
+// Share of the squared residual, times the rows, that the best of some 50 derivatives explains by
+// chance.
+inline constexpr double kInsertionByChance = 10.0;
+inline constexpr std::size_t kInsertions = 6;          // refined for each law
+inline constexpr std::size_t kInsertionsProposed = 2;  // of them
+inline constexpr int kInsertionDepth = 3;              // constants one after the other
+inline constexpr double kInsertionStarts[] = {0.4, 2.5};  // of scales and exponents, beside 1
+inline constexpr double kInsertionWork = 10.0;
+
 // ---- pursuit ---------------------------------------------------------------------------------
 
 // The widths were raised until a set of 28 standard curves with 2 % noise gained nothing more.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,18 +43,7 @@ def run(
 ) -> list[StructureOutcome]:
     """Fit every curve with every kind of error, with the seeds 0..runs-1.
 
-    Parameters
-    ----------
-    curves : iterable of Curve
-        See `gsr.benchmarks.suites.curves.select_curves`.
-    options : mapping
-        Parameters of the estimator.
-    errors : sequence of str
-        Kinds of measurement error, see `Curve.train`.
-    runs : int
-        Fits per curve and kind.
-    **how
-        See `gsr.benchmarks.measured.run`.
+    `options` are parameters of the estimator; see `gsr.benchmarks.measured.run` for `how`.
     """
     chosen = list(curves)
     tasks = [
@@ -68,50 +57,38 @@ def run(
 
 def tables(outcomes: Sequence[StructureOutcome]) -> RenderableType:
     """Return a table of the single curves, and one of the kinds of error."""
-    return Group(_single(outcomes), _summary(outcomes))
-
-
-def _single(outcomes: Sequence[StructureOutcome]) -> Table:
-    rows = [
-        (
-            each.problem if len(each.problem) <= NAME else each.problem[: NAME - 1] + "…",
-            each.errors,
-            each.structure or "failed",
-            "yes" if each.on_front else "",
-            measured.verdict(each),
-            f"{each.r2:.5f}",
-            f"{each.seconds:.1f}",
-            each.error or each.equation,
-        )
-        for each in outcomes
-    ]
-    titles = ("curve", "errors", "structure", "front", "verdict", "R2>", "s>", "law")
-    return measured.table("Curves", titles, rows, measured.MARK)
-
-
-def _summary(outcomes: Sequence[StructureOutcome]) -> Table:
+    columns = {"curve": _short_name, "errors": lambda each: each.errors, **measured.STRUCTURE}
+    single = measured.outcome_table("Curves", columns, outcomes, measured.MARK)
     kinds = dict.fromkeys(each.errors for each in outcomes)
-    rows = [(k, *_figures([each for each in outcomes if each.errors == k])) for k in kinds]
-    titles = (
-        "errors", "fits>", "found>", "spare>", "on\nfront>", "false\nverdicts>",
-        "median\nR2>", "worst\nR2>", "median\ns>", "ended\nearly>",
-    )  # fmt: skip
+    groups = [[each for each in outcomes if each.errors == kind] for kind in kinds]
     caption = "Spare: those of the found laws that have one constant more than the truth."
-    return measured.table("By kind of error", titles, rows, caption)
+    return Group(single, measured.outcome_table("By kind of error", BY_KIND, groups, caption))
 
 
-def _figures(group: Sequence[StructureOutcome]) -> list[str]:
-    return [
-        str(len(group)),
-        str(sum(each.found for each in group)),
-        str(sum(each.structure == "spare" for each in group)),
-        str(sum(each.on_front for each in group)),
-        str(sum(each.false_verdict for each in group)),
-        f"{median(each.r2 for each in group):.5f}",
-        f"{min(each.r2 for each in group):.4g}",
-        f"{median(each.seconds for each in group):.2f}",
-        f"{100 * sum(each.ended_early for each in group) / len(group):.0f} %",
-    ]
+def _short_name(outcome: StructureOutcome) -> str:
+    name = outcome.problem
+    return name if len(name) <= NAME else name[: NAME - 1] + "…"
+
+
+def _sum(field: str) -> Callable[[Sequence[StructureOutcome]], str]:
+    return lambda group: str(sum(getattr(each, field) for each in group))
+
+
+#: Columns of a group of outcomes.
+BY_KIND: measured.Columns = {
+    "errors": lambda group: group[0].errors,
+    "fits>": lambda group: str(len(group)),
+    "found>": _sum("found"),
+    "spare>": lambda group: str(sum(each.structure == "spare" for each in group)),
+    "on\nfront>": _sum("on_front"),
+    "false\nverdicts>": _sum("false_verdict"),
+    "median\nR2>": lambda group: f"{median(each.r2 for each in group):.5f}",
+    "worst\nR2>": lambda group: f"{min(each.r2 for each in group):.4g}",
+    "median\ns>": lambda group: f"{median(each.seconds for each in group):.2f}",
+    "ended\nearly>": lambda group: (
+        f"{100 * sum(each.ended_early for each in group) / len(group):.0f} %"
+    ),
+}
 
 
 def list_curves(curves: Iterable[Curve]) -> Table:

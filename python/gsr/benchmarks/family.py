@@ -36,22 +36,15 @@ FLATTEST = 1e-6
 
 @dataclass(frozen=True)
 class Judgement:
-    """Whether a law is the family of the truth.
+    """Whether a law is the family of the truth."""
 
-    Parameters
-    ----------
-    verdict : str
-        ``same``: the law represents the truth with no more constants than it has; ``spare``: with
-        one constant more; ``superfluous``: with more than one more; ``inexact``: no constants were
-        found that represent it; ``undefined``: the law has no value in much of the data.
-    n_constants : int
-        Free constants of the law.
-    error : float
-        Error of y at the best constants, relative to its standard deviation.
-    """
-
+    #: ``same``: the law represents the truth with no more constants than it has; ``spare``: with
+    #: one constant more; ``superfluous``: with more than one more; ``inexact``: no constants were
+    #: found that represent it; ``undefined``: the law has no value in much of the data.
     verdict: str
+    #: Free constants of the law.
     n_constants: int
+    #: Error of y at the best constants, relative to its standard deviation.
     error: float
 
     @property
@@ -74,9 +67,6 @@ def judge(equation: Any, X: Array, y: Array, n_constants: int, n_simple: int = 0
     n_simple : int
         Constants of the law that the data take for simple numbers, which are not counted.
 
-    Returns
-    -------
-    Judgement
     """
     law = FittedLaw(
         tuple(equation.phi), tuple(equation.psi), np.array(equation.alpha, dtype=float),
@@ -148,7 +138,9 @@ class _Model:
 
     def fitted(self, start: Array) -> FittedLaw:
         """Return the law with its best constants, from a start for those inside arguments."""
-        inside = self._polished(start)
+        spread = float(np.std(self.data.y)) or 1.0
+        evaluations = EVALUATIONS * (1 + len(start))
+        inside = polished(lambda inside: self._solved(inside)[1] / spread, start, evaluations)
         return self._law(inside, self._solved(inside)[0])
 
     def _law(self, inside: Array, coefficients: Array) -> FittedLaw:
@@ -170,24 +162,23 @@ class _Model:
         found = np.linalg.lstsq(others / size, lead, rcond=1e-14)[0]
         return found / size, others / size @ found - lead
 
-    def _polished(self, start: Array) -> Array:
-        if not len(start):
-            return start
-        from scipy.optimize import least_squares
 
-        unit = np.where(start == 0, 1.0, np.abs(start))
-        spread = float(np.std(self.data.y)) or 1.0
-        try:
-            found = least_squares(
-                lambda step: self._solved(start + unit * step)[1] / spread,
-                np.zeros(len(start)),
-                method="lm",
-                xtol=1e-15,
-                ftol=1e-15,
-                gtol=1e-15,
-                max_nfev=EVALUATIONS * (1 + len(start)),
-            )
-        except (ValueError, np.linalg.LinAlgError):  # a residual that is not finite
-            return start
-        polished: Array = start + unit * found.x
-        return polished
+def polished(residuals: Callable[[Array], Array], start: Array, evaluations: int) -> Array:
+    """Return the constants of the least residuals, by Levenberg-Marquardt steps from a start."""
+    if not len(start):
+        return start
+    from scipy.optimize import least_squares
+
+    unit = np.where(start == 0, 1.0, np.abs(start))
+    tight: dict[str, Any] = {"xtol": 1e-15, "ftol": 1e-15, "gtol": 1e-15, "max_nfev": evaluations}
+    try:
+        method = "lm" if len(residuals(start)) >= len(start) else "trf"
+        found = least_squares(
+            lambda step: residuals(start + unit * step),
+            np.zeros(len(start)),
+            method=method,
+            **tight,
+        )
+    except (ValueError, np.linalg.LinAlgError):  # a residual that is not finite
+        return start
+    return np.asarray(start + unit * found.x)

@@ -1,15 +1,13 @@
-"""What the benchmarks on measured data share: how a law is fitted and what is noted of it."""
+"""What the benchmarks on measured data share: fits, their outcomes and tables of them."""
 
 from __future__ import annotations
 
-import inspect
 import math
 import os
 import time
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -22,27 +20,19 @@ from gsr.benchmarks import runner
 from gsr.benchmarks.family import judge
 from gsr.benchmarks.suites.curves import Curve
 from gsr.benchmarks.suites.sampling import Array
-from gsr.exceptions import GSRError
 
-#: Verdicts of the estimator that claim that nothing is left to find.
+#: Verdicts of the estimator that claim that the residuals have no structure.
 CLAIMS = ("rounding", "noise", "exact", "within noise")
 WARM_UP_SECONDS = 0.2
-#: Explains the mark of `verdict`.
-MARK = "!: a claim that nothing is left to find, with the wrong structure."
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted estimator, and what `fit` was like."""
+    """A fitted estimator and the time of `fit`."""
 
     model: Any
     seconds: float
     cpu_seconds: float
-
-    @property
-    def equation(self) -> Any:
-        """The chosen law."""
-        return self.model.equation_
 
     @property
     def chosen(self) -> Any:
@@ -55,79 +45,58 @@ class Fit:
         names = ("level_", "verdict_")
         return str(next((getattr(self.model, n) for n in names if hasattr(self.model, n)), ""))
 
-    @property
-    def ended_early(self) -> bool:
-        """Whether the search ended before its time was over."""
-        return str(self.model.status_) not in ("max_time", "stopped")
+    def noted(self) -> dict[str, Any]:
+        """Return the fields of an `Outcome` that every fit has."""
+        return {
+            "seconds": self.seconds,
+            "cpu_seconds": self.cpu_seconds,
+            "equation": str(self.model.equation_),
+            "n_constants": int(self.chosen.n_constants),
+            "complexity": int(self.chosen.complexity),
+            "level": self.level,
+            "ended_early": str(self.model.status_) not in ("max_time", "stopped"),
+        }
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one fit; suites add fields of their own.
-
-    Parameters
-    ----------
-    suite, problem, errors, seed
-        Which fit it was; `errors` is the kind of measurement error, where there are several.
-    found : bool
-        The fit passes the suite's test.
-    seconds, cpu_seconds : float
-        Time of ``fit`` alone, by the clock and of the processor; NaN if it raised.
-    equation : str
-        The law as text.
-    n_constants, complexity : int
-        Free constants and nodes of the law.
-    level : str
-        The estimator's own verdict.
-    ended_early : bool
-        Whether the search ended before its time was over.
-    error : str
-        What a failed fit raised.
-    """
+    """The outcome of one fit; suites add fields of their own."""
 
     suite: str
     problem: str
+    #: Kind of measurement error, where there are several.
     errors: str = ""
     seed: int = 0
+    #: The fit passes the suite's test.
     found: bool = False
+    #: Time of ``fit`` alone, by the clock and of the processor; NaN if it raised.
     seconds: float = math.nan
     cpu_seconds: float = math.nan
     equation: str = ""
+    #: Free constants and nodes of the law.
     n_constants: int = 0
     complexity: int = 0
+    #: The estimator's own verdict.
     level: str = ""
+    #: Whether the search ended before its time was over.
     ended_early: bool = False
+    #: What a failed fit raised.
     error: str = ""
-
-    @property
-    def claims(self) -> bool:
-        """Whether the estimator claims that nothing is left to find."""
-        return self.level in CLAIMS
 
 
 @dataclass(frozen=True)
 class StructureOutcome(Outcome):
-    """What became of a fit to rows whose true law is known.
+    """The outcome of a fit to rows whose true law is known."""
 
-    Parameters
-    ----------
-    structure : str
-        Verdict of `gsr.benchmarks.family.Judgement` about the chosen law.
-    structure_error : float
-        Its error of y, relative to the standard deviation of y, with the best constants for
-        noise-free rows.
-    on_front : bool
-        Some law of the front has the right structure.
-    false_verdict : bool
-        The estimator claims that nothing is left to find, and the structure is wrong.
-    r2 : float
-        Of the predictions, on the rows that the suite tells.
-    """
-
+    #: Verdict of `family.Judgement` about the chosen law.
     structure: str = ""
+    #: Error of y, relative to its standard deviation, with the best constants for exact rows.
     structure_error: float = math.nan
+    #: Some law of the front has the right structure.
     on_front: bool = False
+    #: The estimator's verdict claims that no structure is left, and the structure is wrong.
     false_verdict: bool = False
+    #: Of the predictions, on test rows where the suite has them.
     r2: float = -math.inf
 
 
@@ -153,47 +122,25 @@ def fit(
     from gsr import GSRRegressor
 
     model = GSRRegressor(**{"random_state": seed, "n_jobs": 1, **runner.with_cpu_limit(options)})
-    known: dict[str, Any] = {}
-    if sigma is not None:
-        with_sigma = "sigma" in inspect.signature(model.fit).parameters
-        known = {"sigma": sigma} if with_sigma else {"sample_weight": 1.0 / sigma**2}
+    known = {} if sigma is None else {"sigma": sigma}
     start = time.perf_counter(), time.process_time()
     model.fit(X, y, **known)
     return Fit(model, time.perf_counter() - start[0], time.process_time() - start[1])
 
 
-def noted(fitted: Fit) -> dict[str, Any]:
-    """Return the fields of an `Outcome` that every fit has."""
-    return {
-        "seconds": fitted.seconds,
-        "cpu_seconds": fitted.cpu_seconds,
-        "equation": str(fitted.equation),
-        "n_constants": int(fitted.chosen.n_constants),
-        "complexity": int(fitted.chosen.complexity),
-        "level": fitted.level,
-        "ended_early": fitted.ended_early,
-    }
-
-
-def warm_up(options: Mapping[str, Any]) -> None:
-    """Fit once for a moment, so that code and caches are loaded."""
-    x = np.linspace(1.0, 2.0, 20)
-    fit(x[:, None], x**2, {**options, "max_time": WARM_UP_SECONDS})
-
-
 class Task(Protocol):
-    """One fit of a suite. Tasks are picklable, so that processes can share them."""
+    """One fit of a suite, picklable. Its outcome is a dataclass with a field `error`."""
 
     @property
     def options(self) -> Mapping[str, Any]:
         """Parameters of the estimator."""
         ...
 
-    def blank(self) -> Outcome:
+    def blank(self) -> Any:
         """Return the outcome before anything is known."""
         ...
 
-    def run(self) -> Outcome:
+    def run(self) -> Any:
         """Fit, judge and return the outcome."""
         ...
 
@@ -207,71 +154,53 @@ def run(
 ) -> list[Any]:
     """Return the outcomes of the tasks; a fit that raises is an outcome with its error.
 
-    Parameters
-    ----------
-    tasks : sequence of Task
-        What to fit.
-    jobs : int
-        Processes; every fit uses one thread.
-    json_path : path-like, optional
-        Where the outcomes are written as a JSON list, also after an interruption.
-    progress : bool
-        Show a progress bar on standard error.
+    See `gsr.benchmarks.runner.run` for the parameters.
     """
-    work = runner.Work[Any, Any](_do, _failed, _start)
+    work = runner.Work[Any, Any](_do, _failed, _warm_up)
     return runner.run(tasks, work, jobs=jobs, json_path=json_path, progress=progress)
 
 
-def _do(task: Task) -> Outcome:
+def _do(task: Task) -> Any:
     with warnings.catch_warnings():  # the outcome says what matters
         warnings.simplefilter("ignore")
-        try:
-            return task.run()
-        except Exception as error:
-            return _failed(task, runner.message(error))
+        return task.run()
 
 
-def _failed(task: Task, error: str) -> Outcome:
+def _failed(task: Task, error: str) -> Any:
     return replace(task.blank(), error=error)
 
 
-def _start(task: Task) -> None:
+def _warm_up(task: Task) -> None:
     warm_up(task.options)
 
 
-def judged(blank: AnyOutcome, fitted: Fit, curve: Curve, X: Array, y: Array) -> AnyOutcome:
-    """Return the outcome of a fit whose true law is known.
+def warm_up(options: Mapping[str, Any]) -> None:
+    """Fit once for a moment, so that code and caches are loaded."""
+    x = np.linspace(1.0, 2.0, 20)
+    fit(x[:, None], x**2, {**options, "max_time": WARM_UP_SECONDS})
 
-    Parameters
-    ----------
-    blank : StructureOutcome
-        The outcome before anything is known.
-    fitted : Fit
-        The fit.
-    curve : Curve
-        The truth.
-    X, y : array
-        Rows for `r2`.
-    """
+
+def judged(blank: AnyOutcome, fitted: Fit, curve: Curve, X: Array, y: Array) -> AnyOutcome:
+    """Return the outcome of a fit whose true law is a curve; `X` and `y` are rows for `r2`."""
     rows, n_constants = curve.family(), curve.n_constants
-    simple = sum(text is not None for text in fitted.chosen.rounded.texts)
-    verdict = judge(fitted.equation, *rows, n_constants, simple)
+    model, simple = fitted.model, sum(text is not None for text in fitted.chosen.rounded.texts)
+    verdict = judge(model.equation_, *rows, n_constants, simple)
     others = (
         entry
-        for k, entry in enumerate(fitted.model.front_)
-        if k != fitted.model.best_index_ and entry.n_constants <= n_constants + 1
+        for k, entry in enumerate(model.front_)
+        if k != model.best_index_ and entry.n_constants <= n_constants + 1
     )
     on_front = verdict.found or any(judge(e.equation, *rows, n_constants).found for e in others)
-    outcome = replace(
+    return replace(
         blank,
-        **noted(fitted),
+        **fitted.noted(),
         found=verdict.found,
         structure=verdict.verdict,
         structure_error=verdict.error,
         on_front=on_front,
-        r2=r2(fitted.model.predict(X), y),
+        false_verdict=fitted.level in CLAIMS and not verdict.found,
+        r2=r2(model.predict(X), y),
     )
-    return replace(outcome, false_verdict=outcome.claims and not outcome.found)
 
 
 def r2(prediction: Any, truth: Array) -> float:
@@ -290,23 +219,29 @@ def median(values: Iterable[float]) -> float:
     return float(np.median(known)) if known else math.nan
 
 
-def verdict(outcome: Any) -> str:
-    """Return the estimator's verdict for a table, marked if it is false."""
-    return f"{outcome.level}{' !' if outcome.false_verdict else ''}"
+# ---- tables --------------------------------------------------------------------------------------
+
+#: From the title of a column to its cell of an outcome.
+Columns = Mapping[str, Callable[[Any], str]]
+
+#: Columns of a `StructureOutcome`, and the caption for the mark in them.
+STRUCTURE: Columns = {
+    "structure": lambda each: each.structure or "failed",
+    "front": lambda each: "yes" if each.on_front else "",
+    "verdict": lambda each: f"{each.level}{' !' if each.false_verdict else ''}",
+    "R2>": lambda each: f"{each.r2:.5f}",
+    "s>": lambda each: f"{each.seconds:.1f}",
+    "found law": lambda each: each.error or each.equation,
+}
+MARK = "!: a claim that no structure is left, with the wrong structure."
 
 
-def files(folder: str | os.PathLike[str], pattern: str) -> list[Path]:
-    """Return the files of a folder by a pattern.
-
-    Raises
-    ------
-    GSRError
-        If there are none.
-    """
-    found = sorted(Path(folder).glob(pattern))
-    if not found:
-        raise GSRError(f"{os.fspath(folder)}: there is no file {pattern}")
-    return found
+def outcome_table(
+    title: str, columns: Columns, outcomes: Iterable[Any], caption: str = ""
+) -> Table:
+    """Return a table with a line for each outcome."""
+    rows = [[cell(each) for cell in columns.values()] for each in outcomes]
+    return table(title, list(columns), rows, caption)
 
 
 def table(

@@ -55,21 +55,11 @@ class _NoiseTask:
     def run(self) -> Outcome:
         fitted = measured.fit(*self.data(), self.options, seed=self.seed)
         found = not fitted.chosen.uses_features
-        return replace(self.blank(), **measured.noted(fitted), found=found)
+        return replace(self.blank(), **fitted.noted(), found=found)
 
 
 def run(*, options: Mapping[str, Any], runs: int = 1, **how: Any) -> list[Outcome]:
-    """Fit 100 tables, with the seeds 0..runs-1.
-
-    Parameters
-    ----------
-    options : mapping
-        Parameters of the estimator.
-    runs : int
-        Tables of each kind and size.
-    **how
-        See `gsr.benchmarks.measured.run`.
-    """
+    """Fit 100 tables, with the seeds 0..runs-1, by an estimator with these options."""
     tasks = [
         _NoiseTask(target, rows, features, seed, options)
         for target in TARGETS

@@ -50,25 +50,17 @@ class Equation(Protocol):
 
 @dataclass(frozen=True)
 class Recovery:
-    """Whether a law is the truth.
+    """Whether a law is the truth."""
 
-    Parameters
-    ----------
-    recovered : bool
-        True only for the verdict ``proved``.
-    verdict : str
-        ``proved``: SymPy shows that both sides are equal, as functions of the features; a
-        constant without a closed form is known to 60 digits.
-        ``undecided``: equal to 60 digits at all points tried, but no proof was found in time;
-        also the verdict when the check itself failed.
-        ``accidental``: exact constants exist, but the fitted ones are others.
-        ``different``: no constants make the law hold.
-    detail : str
-        The exact law, or the reason for the verdict.
-    """
-
+    #: True only for the verdict ``proved``.
     recovered: bool
+    #: ``proved``: SymPy shows that both sides are equal, as functions of the features; a constant
+    #: without a closed form is known to 60 digits. ``undecided``: equal to 60 digits at all points
+    #: tried, but no proof was found in time; also the verdict when the check itself failed.
+    #: ``accidental``: exact constants exist, but the fitted ones are others. ``different``: no
+    #: constants make the law hold.
     verdict: str
+    #: The exact law, or the reason for the verdict.
     detail: str = ""
 
 
@@ -88,18 +80,13 @@ def check(
     Parameters
     ----------
     equation : Equation
-        Has ``terms()``; its symbols are called y and x1..xd.
+        Its symbols are called y and x1..xd.
     problem : Problem
         Gives the truth and the domain in which points are drawn.
     seed : int
         Seed of those points.
     time_limit : float
-        Seconds after which the check gives up.
-
-    Returns
-    -------
-    Recovery
-        Never raises: a failure of the check counts as not recovered.
+        Seconds after which the check gives up; like any failure it counts as not recovered.
     """
     try:
         with _PRECISION, mpmath.workdps(DIGITS), deadline(time_limit):

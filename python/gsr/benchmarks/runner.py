@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import multiprocessing
@@ -20,7 +19,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from gsr import files
-from gsr.exceptions import GSRError
 
 #: Seconds between writes of the JSON file, so that a killed run leaves what it had.
 SAVE_EVERY = 10.0
@@ -46,20 +44,13 @@ Result = TypeVar("Result", bound=Outcome)
 
 @dataclass(frozen=True)
 class Work(Generic[Task, Result]):
-    """What to do with a task. All three are functions of a module, so that they can travel.
+    """What to do with a task. All three are functions of a module, so that they can travel."""
 
-    Parameters
-    ----------
-    do : callable
-        Turns a task into its outcome.
-    failed : callable
-        Makes the outcome of a task from what was raised.
-    start : callable
-        Called once in every process with the first task, before any is timed.
-    """
-
+    #: Turns a task into its outcome.
     do: Callable[[Task], Result]
+    #: Makes the outcome of a task from what was raised.
     failed: Callable[[Task, str], Result]
+    #: Called once in every process with the first task, before any is timed.
     start: Callable[[Task], None]
 
 
@@ -108,20 +99,6 @@ def check_path(json_path: str | os.PathLike[str] | None) -> None:
     """Raise ValueError if the folder of the file does not exist."""
     if json_path is not None and not Path(json_path).absolute().parent.is_dir():
         raise ValueError(f"json_path: the folder of {os.fspath(json_path)!r} does not exist")
-
-
-def parse_arguments(
-    parser: argparse.ArgumentParser, argv: Sequence[str] | None
-) -> argparse.Namespace:
-    """Return the arguments of a program with ``--json``, which replaces no file by accident."""
-    told = "replace the file of --json if it exists"
-    parser.add_argument("--overwrite", action="store_true", help=told)
-    asked = parser.parse_args(argv)
-    try:
-        files.check_output(asked.json, overwrite=asked.overwrite)
-    except GSRError as error:
-        parser.error(str(error))
-    return asked
 
 
 def with_cpu_limit(options: Mapping[str, Any]) -> dict[str, Any]:

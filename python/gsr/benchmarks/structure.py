@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gsr.benchmarks.family import polished
 from gsr.benchmarks.recovery import Equation, check
 from gsr.benchmarks.suites import Problem
 
@@ -32,38 +33,18 @@ EVALUATIONS = 200
 
 @dataclass(frozen=True)
 class Comparison:
-    """Whether a law has the structure of the truth.
+    """Whether a law has the structure of the truth."""
 
-    Parameters
-    ----------
-    same : bool
-        True for the verdict ``same``.
-    verdict : str
-        ``same``; ``inexact``: no constants make the law exact; ``superfluous``: some term or
-        constant is zero when they do; ``accidental``: exact in double precision only;
-        ``undefined``: the law has no value in much of the data.
-    """
-
+    #: True for the verdict ``same``.
     same: bool
+    #: ``same``; ``inexact``: no constants make the law exact; ``superfluous``: some term or
+    #: constant is zero when they do; ``accidental``: exact in double precision only;
+    #: ``undefined``: the law has no value in much of the data.
     verdict: str
 
 
 def compare(equation: Equation, problem: Problem, seed: int = 0) -> Comparison:
-    """Compare the structure of a law with the truth of a problem.
-
-    Parameters
-    ----------
-    equation : Equation
-        Has ``terms()``; its symbols are called y and x1..xd.
-    problem : Problem
-        Gives the truth and the noise-free data.
-    seed : int
-        Seed of that data.
-
-    Returns
-    -------
-    Comparison
-    """
+    """Compare the structure of a law with the truth of a problem, on noise-free data of a seed."""
     X, y = _rows(problem, seed)
     model = _Model(equation, problem, X, y)
     if model.lost > MOST_LOST:
@@ -142,22 +123,7 @@ class _Model:
 
     def refined(self) -> Array:
         """Return the constants inside arguments that fit best, close to the given ones."""
-        if not len(self.start):
-            return self.start
-        from scipy.optimize import least_squares
-
-        size = np.where(self.start == 0, 1.0, np.abs(self.start))
-        found = least_squares(
-            lambda step: self.fit(self.start + size * step).residuals,
-            np.zeros(len(self.start)),
-            method="lm" if self.kept.sum() >= len(self.start) else "trf",
-            xtol=1e-15,
-            ftol=1e-15,
-            gtol=1e-15,
-            max_nfev=EVALUATIONS,
-        )
-        refined: Array = self.start + size * found.x
-        return refined
+        return polished(lambda inside: self.fit(inside).residuals, self.start, EVALUATIONS)
 
     def law(self, constants: Array, fit: _Fit) -> _Law:
         """Return the law with the new constants."""

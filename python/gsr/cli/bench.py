@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -30,8 +29,6 @@ examples:
   gsr bench paper --runs 5 --jobs 8 --json runs.json
   gsr bench livermore --preset paper --max-time 30
   gsr bench nguyen symset --noise 0.001,0.01,0.1
-  gsr bench jin --against pyoperon,gplearn
-  gsr bench --scaling
   gsr bench feynman --list
   gsr bench curves --errors constant,relative --max-time 4
   gsr bench curves hill arrhenius --runs 5
@@ -45,10 +42,10 @@ RUNS = 25
 HELP = {
     "names": "suites or problems; paper is the five suites of the paper, all is every suite of "
     "known laws. On their own: curves (standard curves from few rows with errors; names of curves "
-    "may follow), nolaw (noise), coverage (of intervals), and with --data nist, empirical, "
+    "may follow), nolaw (noise), and with --data nist, empirical, "
     "blackbox",
     "preset": "of the estimator; paper is told the library of each problem; default: default",
-    "runs": "per problem; default: 25; of curves, nolaw and files 1; of coverage 200",
+    "runs": "per problem; default: 25; of curves, nolaw and files 1",
     "max_time": "seconds for one run; default: 10",
     "max_evals": "evaluations of one run, instead of the default time: does not depend on the "
     "machine",
@@ -61,11 +58,7 @@ HELP = {
     "|y|), sigma (known for each row); default: all",
     "data": "folder of the files of nist (.dat), empirical (.csv) or blackbox (.tsv.gz)",
     "compare": "say what is better and worse in the second of two files of --json",
-    "against": "run others beside, with the same data and time: pyoperon, gplearn, bingo, ffx, "
-    "pysindy",
     "list": "list the problems and run nothing",
-    "micro": "measure the speed of the inner steps instead",
-    "scaling": "measure time and memory as rows and features grow instead",
 }
 
 
@@ -73,7 +66,6 @@ def add(commands: Parsers) -> None:
     """Add the command to the parser."""
     bench = commands.add_parser(
         "bench",
-        help="run benchmarks, or measure speed",
         description=ABOUT,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -95,27 +87,14 @@ def add(commands: Parsers) -> None:
     option("errors", type=bench_measured.error_kinds, metavar="KIND,...")
     option("data", type=Path, metavar="DIR")
     option("compare", type=Path, nargs=2, metavar=("OLD", "NEW"))
-    option("against", type=_peers, metavar="PEER,...")
     add_overwrite(bench)
-    for name in ("list", "micro", "scaling"):
-        option(name, action="store_true")
+    option("list", action="store_true")
     bench.set_defaults(command=_bench, error=bench.error)
 
 
 def _levels(text: str) -> tuple[float, ...]:
     convert = at_least(float, 0)
     return tuple(dict.fromkeys(convert(part) for part in text.split(",")))
-
-
-def _peers(text: str) -> list[str]:
-    from gsr.benchmarks.against import PEERS
-
-    named = [part.strip().lower() for part in text.split(",")]
-    unknown = [name for name in named if name not in PEERS]
-    if unknown:
-        known = ", ".join(PEERS)
-        raise argparse.ArgumentTypeError(f"must be among {known}, got {unknown[0]!r}")
-    return named
 
 
 def _bench(arguments: argparse.Namespace) -> int:
@@ -127,19 +106,14 @@ def _bench(arguments: argparse.Namespace) -> int:
     if arguments.names and arguments.names[0] in bench_measured.NAMES:
         return bench_measured.run(arguments)
     arguments.runs = arguments.runs or RUNS
-    for name, command in (("micro", _micro), ("scaling", _scaling)):
-        if getattr(arguments, name):
-            if arguments.names:
-                arguments.error(f"--{name} takes no names")
-            return command(arguments)
     if arguments.list:
-        from gsr.benchmarks.suites.report import list_problems
+        from gsr.benchmarks.report import list_problems
 
         console().print(list_problems(_problems(arguments.names or ["all"])))
         return OK
     if not arguments.names:
         arguments.error("name suites or problems, or all; --list shows them")
-    return _run(arguments) if arguments.against is None else _against(arguments)
+    return _run(arguments)
 
 
 def _problems(names: Sequence[str]) -> list[Any]:
@@ -152,7 +126,7 @@ def _problems(names: Sequence[str]) -> list[Any]:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from gsr.benchmarks import suite_runs
+    from gsr.benchmarks import report, suite_runs
 
     problems = _problems(arguments.names)
     options = bench_measured.estimator_options(arguments)
@@ -167,62 +141,6 @@ def _run(arguments: argparse.Namespace) -> int:
         estimator_options={k: v for k, v in options.items() if v is not None} or None,
     )
     if rows:
-        console().print(suite_runs.tables(rows))
+        console().print(report.tables(rows))
     wanted = len(problems) * arguments.runs * len(arguments.noise)
     return OK if len(rows) == wanted else INTERRUPTED
-
-
-def _against(arguments: argparse.Namespace) -> int:
-    from gsr.benchmarks import against
-
-    if arguments.s_gsr or arguments.noise != (0.0,):
-        arguments.error("--against goes with neither --noise nor --s-gsr")
-    problems = _problems(arguments.names)
-    peers, missing = against.installed(arguments.against)
-    for peer in missing:
-        package = against.PACKAGES.get(peer, peer)
-        told = f"gsr: {peer} is not installed and left out; pip install {package}"
-        print(told, file=sys.stderr)
-    rows = against.run(
-        problems,
-        peers,
-        preset=arguments.preset,
-        runs=arguments.runs,
-        max_time=arguments.max_time or bench_measured.SECONDS,
-        jobs=arguments.jobs,
-        json_path=arguments.json,
-    )
-    if rows:
-        console().print(against.tables(rows))
-    wanted = len(problems) * arguments.runs * (1 + len(peers))
-    return OK if len(rows) == wanted else INTERRUPTED
-
-
-def _micro(arguments: argparse.Namespace) -> int:
-    from gsr.benchmarks import micro
-
-    print("measuring for about ten seconds ...", file=sys.stderr)
-    rows = micro.run()
-    console().print(micro.tables(rows))
-    if arguments.json is not None:
-        micro.write_json(rows, arguments.json)
-    return OK
-
-
-def _scaling(arguments: argparse.Namespace) -> int:
-    from gsr.benchmarks import runner, scaling
-
-    def report(cell: Any) -> None:
-        outcome = cell.error or f"{cell.seconds:.3g} s"
-        print(f"rows {cell.rows:,}, features {cell.features}: {outcome}", file=sys.stderr)
-
-    measured = scaling.run(
-        scaling.cells(),
-        preset=arguments.preset,
-        max_time=arguments.max_time or bench_measured.SECONDS,
-        report=report,
-    )
-    console().print(scaling.tables(measured))
-    if arguments.json is not None:
-        runner.write_json(measured, arguments.json)
-    return OK

@@ -20,8 +20,8 @@ def run(arguments: argparse.Namespace) -> int:
         if suite != "curves":
             arguments.error("--list goes with curves and with suites of known laws")
         return _list(names)
-    if arguments.against is not None or arguments.noise != (0.0,):
-        arguments.error(f"{suite} goes with neither --against nor --noise")
+    if arguments.noise != (0.0,):
+        arguments.error(f"{suite} does not take --noise")
     if names and suite != "curves":
         arguments.error(f"{suite} stands alone")
     if suite in ON_FILES:
@@ -49,12 +49,9 @@ def error_kinds(text: str) -> tuple[str, ...]:
     return kinds
 
 
-def estimator_options(
-    arguments: argparse.Namespace, max_evals: int | None = None
-) -> dict[str, Any]:
+def estimator_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the estimator's parameters; another limit replaces the default time."""
-    max_evals = arguments.max_evals or max_evals
-    seconds, cpu_time = arguments.max_time, arguments.cpu_time
+    seconds, max_evals, cpu_time = arguments.max_time, arguments.max_evals, arguments.cpu_time
     if seconds is None and max_evals is None and cpu_time is None:
         seconds = SECONDS
     given = {"preset": arguments.preset, "max_time": seconds, "max_evals": max_evals}
@@ -101,15 +98,13 @@ def _selected(names: list[str]) -> list[Any]:
 
 
 def _on_files(arguments: argparse.Namespace, suite: str) -> int:
-    from gsr.benchmarks import blackbox, empirical, nist
+    from gsr.benchmarks import data_files
 
-    module = {"nist": nist, "empirical": empirical, "blackbox": blackbox}[suite]
     if arguments.data is None:
         arguments.error(f"{suite} needs --data, the folder of its files")
-    runs = arguments.runs or 1
-    how = {"options": estimator_options(arguments), "runs": runs, **_how(arguments)}
-    outcomes: list[Any] = module.run(arguments.data, **how)
-    return _shown(outcomes, len(outcomes), module.tables)
+    options, runs = estimator_options(arguments), arguments.runs or 1
+    outcomes = data_files.run(suite, arguments.data, options=options, runs=runs, **_how(arguments))
+    return _shown(outcomes, len(outcomes), data_files.SUITES[suite].table)
 
 
 def _nolaw(arguments: argparse.Namespace, _: list[str]) -> int:
@@ -120,21 +115,11 @@ def _nolaw(arguments: argparse.Namespace, _: list[str]) -> int:
     return _shown(outcomes, nolaw.N_TABLES * runs, nolaw.tables)
 
 
-def _coverage(arguments: argparse.Namespace, _: list[str]) -> int:
-    from gsr.benchmarks import coverage
-
-    options = estimator_options(arguments, coverage.EVALUATIONS)
-    replications = arguments.runs or coverage.REPLICATIONS
-    outcomes = coverage.run(options=options, replications=replications, **_how(arguments))
-    return _shown(outcomes, 2 * len(coverage.CASES), coverage.tables)
-
-
 #: Suites whose data are files that are not part of the project.
 ON_FILES = ("nist", "empirical", "blackbox")
 #: From the name of another suite to its command, which is given the other names.
 SUITES: dict[str, Callable[[argparse.Namespace, list[str]], int]] = {
     "curves": _curves,
     "nolaw": _nolaw,
-    "coverage": _coverage,
 }
 NAMES = (*SUITES, *ON_FILES)

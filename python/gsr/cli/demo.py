@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from gsr.wording import ending
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -33,13 +35,6 @@ if TYPE_CHECKING:
 
 FEATURES = ("distance", "eccentricity", "radius")
 TARGET = "period"
-ENDINGS = {
-    "exact": "an exact law was found",
-    "settled": "the choice had not changed for a good while",
-    "threshold": "the error fell below the threshold",
-    "max_time": "the time was up",
-    "interrupted": "it was interrupted",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,11 +92,10 @@ def _named(equation: Equation) -> Equation:
 
 def _searched(model: GSRRegressor) -> str:
     functions = ", ".join(name for name in model.equation_.library if name != "one")
-    ending = ENDINGS.get(model.status_, model.status_)
     return (
         f"Searched g({TARGET}) = f({', '.join(FEATURES)}) with {functions}:\n"
         f"{model.n_evaluations_:,} candidates in {model.n_generations_:,} generations and "
-        f"{model.fit_time_:.1f} s, until {ending}."
+        f"{model.fit_time_:.1f} s, until {ending(model.status_)}."
     )
 
 

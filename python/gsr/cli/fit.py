@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import secrets
 import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gsr import options
 from gsr.cli.terminal import (
     INTERRUPTED,
     NO_LAW,
@@ -27,6 +27,8 @@ from gsr.cli.terminal import (
     writable_file,
 )
 from gsr.exceptions import GSRError
+from gsr.options import OPTIONS, Option
+from gsr.value_types import Boolean, ListOf, Number, TableOf
 
 if TYPE_CHECKING:
     from gsr.cli.fit_data import FitData
@@ -60,8 +62,8 @@ exit codes:
 """
 
 
-def _scalar(text: str) -> Any:
-    """Read a number if it is one; what is allowed, the schema tells."""
+def _number(text: str) -> Any:
+    """Read a number if it is one; the schema says what is allowed."""
     for kind in (int, float):
         try:
             return kind(text)
@@ -70,14 +72,14 @@ def _scalar(text: str) -> Any:
     return text
 
 
+def _one_or_list(text: str) -> Any:
+    names = listed(text)
+    return names[0] if len(names) == 1 else names
+
+
 def _library(text: str) -> Any:
     names = listed(text)
     return names[0] if names[0] in ("all", "table2", "table13") and len(names) == 1 else names
-
-
-def _targets(text: str) -> Any:
-    names = listed(text)
-    return names[0] if len(names) == 1 else names
 
 
 def _rule(text: str) -> tuple[str, list[str]]:
@@ -87,102 +89,57 @@ def _rule(text: str) -> tuple[str, list[str]]:
     return name.strip(), listed(transformations)
 
 
-ERRORS_HELP = (
-    "a column with the standard deviation of each row, or auto (default), constant, relative, "
-    "poisson: how errors grow with the target"
-)
-#: Options that set a key of the configuration: name, key, metavar, reader, help.
-Option = tuple[str, str, str, Callable[[str], Any], str]
-GROUPS: dict[str, list[Option]] = {
-    "data": [
-        ("--target", "data.target", "COLUMN,...", _targets, "what to explain; default: the last"),
-        ("--features", "data.features", "COLUMN,...", listed, "what may enter the law"),
-        ("--drop", "data.drop", "COLUMN,...", listed, "columns to leave out"),
-        ("--weights", "data.weights", "COLUMN", str, "the weight of each row"),
-        ("--errors", "data.errors", "COLUMN|KIND", str, ERRORS_HELP),
-        ("--missing", "data.missing", "raise|drop", str, "rows that miss a value; default: raise"),
-        ("--delimiter", "data.delimiter", "CHAR", str, "between fields: ',' ';' tab space"),
-        ("--sheet", "data.sheet", "NAME", str, "of an Excel workbook; default: the first"),
-    ],
-    "prior knowledge": [
-        ("--library", "library.features", "NAME,...", _library, "transformations to use"),
-        ("--target-library", "library.target", "NAME,...", _library, "those of the target"),
-        ("--units", "data.units", "NAME=UNIT,...", paired, "of every variable; 1 for none"),
-        ("--start", "search.start", "FORMULA", str, "a known formula to start from"),
-        ("--max-terms", "search.max_terms", "N", _scalar, "terms of a law at most"),
-        ("--max-complexity", "search.max_complexity", "N", _scalar, "nodes of a law at most"),
-    ],
-    "search": [
-        ("--preset", "search.preset", "NAME", str, "default, or paper: the printed method"),
-        ("--criterion", "search.criterion", "NAME", str, "which law is chosen; default: mdl"),
-        ("--loss", "search.loss", "NAME", str, "squared (default), absolute, huber or quantile"),
-        ("--quantile", "search.quantile", "F", _scalar, "for --loss quantile; default: 0.5"),
-        ("--poles", "search.poles", "POLICY", str, "avoid (default), forbid or allow"),
-        ("--validation", "search.validation_fraction", "F", _scalar, "part of rows to hold out"),
-    ],
-    "running": [
-        ("--max-time", "run.max_time", "S", _scalar, "seconds, or inf; default: 10"),
-        ("--max-evals", "run.max_evals", "N", _scalar, "candidates to try at most"),
-        ("--seed", "run.seed", "N", _scalar, "the same gives the same laws; default: drawn"),
-        ("--jobs", "run.n_jobs", "N", _scalar, "threads; default: all cores"),
-    ],
-    "output": [
-        ("--output", "run.output", "RUN", str, "write the run into this folder"),
-    ],
+#: What reads the value of a flag, where the type of its option does not say it.
+READERS: dict[str, Callable[[str], Any]] = {
+    "data.target": _one_or_list,
+    "library.features": _library,
+    "library.target": _library,
 }
+GROUPS = ("data", "prior knowledge", "search", "running", "output")
 
 
 def add(commands: Parsers) -> None:
     """Add the command to the parser."""
     fit = commands.add_parser(
         "fit",
-        help="find a law in a table",
         description=ABOUT,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     fit.add_argument("data", nargs="?", metavar="TABLE", help="the file; - for standard input")
     groups = {name: fit.add_argument_group(name) for name in GROUPS}
-    for name, options in GROUPS.items():
-        for flag, key, metavar, reader, told in options:
-            flags = ["-o", flag] if flag == "--output" else [flag]
-            groups[name].add_argument(*flags, dest=key, metavar=metavar, type=reader, help=told)
-    _add_rest(groups)
+    for option in OPTIONS:
+        if option.flag is not None:
+            groups[option.flag.group].add_argument(*_names(option), **_how(option))
+    _add_rest(groups["running"], groups["output"])
     fit.set_defaults(command=_fit)
 
 
-def _add_rest(groups: dict[str, Any]) -> None:
-    told = "whether the first row holds names; default: found out"
-    groups["data"].add_argument(
-        "--header", dest="data.header", action=argparse.BooleanOptionalAction, help=told
-    )
-    for flag, told in (("allow", "the only ones"), ("forbid", "none of those")):
-        groups["prior knowledge"].add_argument(
-            f"--{flag}",
-            dest=f"library.{flag}",
-            metavar="NAME=T,...",
-            type=_rule,
-            action="append",
-            help=f"{told} that a variable may stand in; may be repeated",
-        )
-    groups["search"].add_argument(
-        "--s-gsr",
-        dest="search.transform_target",
-        action="store_const",
-        const=False,
-        help="look for y = f(x) only",
-    )
-    running, output = groups["running"], groups["output"]
-    running.add_argument("--config", metavar="FILE", help="settings in TOML; options count more")
+def _names(option: Option) -> tuple[str, ...]:
+    assert option.flag is not None
+    return option.flag.names or ("--" + option.name.replace("_", "-"),)
+
+
+def _how(option: Option) -> dict[str, Any]:
+    """Return how argparse reads the flag of an option."""
+    flag, kind = option.flag, option.type
+    assert flag is not None
+    how: dict[str, Any] = {"dest": option.key, "help": option.help.replace("%", "%%")}
+    if flag.constant is not None:
+        return {**how, "action": "store_const", "const": flag.constant}
+    if isinstance(kind, Boolean):
+        return {**how, "action": argparse.BooleanOptionalAction}
+    how["metavar"] = flag.metavar
+    if kind == options.RULES:
+        return {**how, "type": _rule, "action": "append"}
+    by_type = {Number: _number, ListOf: listed, TableOf: paired}
+    return {**how, "type": READERS.get(option.key, by_type.get(type(kind), str))}
+
+
+def _add_rest(running: Any, output: Any) -> None:
+    running.add_argument("--config", metavar="FILE", help="settings in TOML; flags count more")
     running.add_argument(
         "--set", metavar="KEY=VALUE", action="append", default=[], help="section.key=value"
-    )
-    output.add_argument(
-        "--overwrite",
-        dest="run.overwrite",
-        action="store_const",
-        const=True,
-        help="replace a result in that folder, and a file that exists",
     )
     output.add_argument("--save", metavar="FILE", type=writable_file, help="write the model, JSON")
     output.add_argument(
@@ -217,12 +174,13 @@ def _fit(arguments: argparse.Namespace) -> int:
     source = Source(config.data_path())
     file = path_of(source.path)
     digest = sha256(file) if file is not None and folder is not None else None
-    data = load(source, config, tell)
+    with config.locating():
+        data = load(source, config, tell)
     if folder is not None:
         folder = run_folder.prepare(folder, config.get("run", "overwrite"), config=config)
     columns = data.columns[0] if data.y.ndim == 1 else list(data.columns)
     config = config.changed({("data", "target"): columns})
-    with terminated_like_interrupted():
+    with config.locating(), terminated_like_interrupted():
         model = _search(config, data)
     outcome = run_folder.Outcome(
         model, data.X, data.y, config, config.data_path(), digest, data.weights
@@ -248,17 +206,17 @@ def _config(arguments: argparse.Namespace) -> Config:
         config = configs.read(arguments.config, arguments.set)
     changes: dict[tuple[str, str], Any] = {}
     mistakes = []
-    flags = {key: flag for options in GROUPS.values() for flag, key, *_ in options}
-    for dest, value in vars(arguments).items():
-        section, dot, key = dest.partition(".")
-        if not dot or value is None:
+    for option in OPTIONS:
+        value = getattr(arguments, option.key, None)
+        if value is None:
             continue
-        value = dict(value) if dest in ("library.allow", "library.forbid") else value
-        mistakes.append(configs.check(section, key, value, flags.get(dest, f"--{key}")))
-        changes[section, key] = value
-    wrong = [each for each in mistakes if each]
-    if wrong:
-        raise GSRError("\n  ".join(wrong))
+        value = dict(value) if option.type == options.RULES else value
+        if wrong := option.type.mismatch(value):
+            mistakes.append(f"{_names(option)[-1]} {wrong}")
+        changes[option.section, option.name] = value
+        config.places.override(option.section, option.name, _names(option)[-1])
+    if mistakes:
+        raise GSRError("\n  ".join(mistakes))
     if arguments.data is not None:
         config = replace(config, folder=Path())
         changes["data", "path"] = arguments.data
@@ -293,7 +251,9 @@ def _seeded(config: Config) -> Config:
     """Return the configuration with a seed, so that what it gives can be had again."""
     if config.is_set("run", "seed"):
         return config
-    return config.changed({("run", "seed"): secrets.randbelow(2**31)})
+    from secrets import randbelow
+
+    return config.changed({("run", "seed"): randbelow(2**31)})
 
 
 def _teller(config: Config) -> Callable[[str], None]:
@@ -312,9 +272,9 @@ def _search(config: Config, data: FitData) -> Any:
 
     from gsr.cli.named_estimator import NamedRegressor
 
-    options = config.estimator_options()
-    options.setdefault("verbose", sys.stderr.isatty())
-    model = NamedRegressor(**options).named(data.names, *data.targets)
+    asked = config.estimator_options()
+    asked.setdefault("verbose", sys.stderr.isatty())
+    model = NamedRegressor(**asked).named(data.names, *data.targets)
     with warnings.catch_warnings():
         if config.get("log", "level") == "error":
             warnings.simplefilter("ignore")

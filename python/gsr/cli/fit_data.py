@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gsr import tables
-from gsr.exceptions import GSRError
+from gsr.exceptions import GSRError, about
 from gsr.files import Source
-from gsr.selection.noise import ERRORS
+from gsr.options import ERRORS
+from gsr.rows import Gaps
 from gsr.tables import Array, Column, Table
 
 if TYPE_CHECKING:
@@ -124,7 +125,8 @@ def deviations(table: Table, column: int) -> Array:
         row = int(np.argmax(bad))
         raise GSRError(
             f"{table.origin}, {table.place(row)}, column {table.names[column]!r}: a standard "
-            f"deviation must be positive, got {sigma[row]:g}"
+            f"deviation must be positive, got {sigma[row]:g}",
+            "data.errors",
         )
     return sigma
 
@@ -151,24 +153,30 @@ class _Roles:
             return names[tables.find(wanted, names, self._origin)]
 
         given = {key: self._data[key] for key in ("target", "weights")}
-        dropped = {named(each) for each in self._data["drop"]}
-        self.weights = None if given["weights"] is None else named(given["weights"])
-        self.errors = self._errors_column([name for name in names if name not in dropped], named)
+        with about("data.drop"):
+            dropped = {named(each) for each in self._data["drop"]}
+        with about("data.weights"):
+            self.weights = None if given["weights"] is None else named(given["weights"])
+        kept = [name for name in names if name not in dropped]
+        with about("data.errors"):
+            self.errors = self._errors_column(kept, named)
         of_rows = [name for name in (self.weights, self.errors) if name is not None]
         left = [name for name in names if name not in dropped and name not in of_rows]
         if not left:
-            raise GSRError(f"{self._origin}: no column is left to read")
+            raise GSRError(f"{self._origin}: no column is left to read", "data.drop")
         asked = left[-1] if given["target"] is None else given["target"]
-        self.targets = tuple(map(named, [asked] if self.is_one else asked))
-        self._check_targets(dropped)
+        with about("data.target"):
+            self.targets = tuple(map(named, [asked] if self.is_one else asked))
+            self._check_targets(dropped)
         features = [name for name in left if name not in self.targets]
-        if self._data["features"] is not None:
-            features = [named(each) for each in self._data["features"]]
-            self._check(features, dropped)
-        if not features:
-            raise GSRError(
-                f"{self._origin}: there is no feature beside the target {_named(self.targets)}"
-            )
+        with about("data.features", "data.drop", "data.target"):
+            if self._data["features"] is not None:
+                features = [named(each) for each in self._data["features"]]
+                self._check(features, dropped)
+            if not features:
+                raise GSRError(
+                    f"{self._origin}: there is no feature beside the target {_named(self.targets)}"
+                )
         wanted = [*features, *self.targets, *of_rows]
         numbers = {name: number for number, name in enumerate(names, start=1)}
         return [numbers[name] for name in wanted]
@@ -200,20 +208,29 @@ class _Roles:
             raise GSRError(f"{self._origin}: data.target is an empty list")
         for role, names in self._roles:
             for name in dropped.intersection(names):
-                raise GSRError(f"{self._origin}: the {role} column {name!r} is among those to drop")
+                raise GSRError(
+                    f"{self._origin}: the {role} column {name!r} is among those to drop",
+                    "data.drop",
+                )
             if role != "target" and set(names) & set(self.targets):
-                raise GSRError(f"{self._origin}: {names[0]!r} is both target and {role}")
+                raise GSRError(
+                    f"{self._origin}: {names[0]!r} is both target and {role}", f"data.{role}"
+                )
         self._check_errors()
         if len(set(self.targets)) < len(self.targets):
             raise GSRError(f"{self._origin}: a target is there twice: {_named(self.targets)}")
 
     def _check_errors(self) -> None:
         if self.errors is not None and self.weights is not None:
-            raise GSRError(f"{self._origin}: give either weights or a column of errors, not both")
+            raise GSRError(
+                f"{self._origin}: give either weights or a column of errors, not both",
+                "data.weights",
+            )
         if self.errors is not None and len(self.targets) > 1:
             raise GSRError(
                 f"{self._origin}: the errors {self.errors!r} are those of one target; fit targets "
-                "with given errors one by one"
+                "with given errors one by one",
+                "data.errors",
             )
 
     def _check(self, features: list[str], dropped: set[str]) -> None:
@@ -233,22 +250,20 @@ def _complete(table: Table, missing: str, tell: Callable[[str], object]) -> Tabl
         raise GSRError(
             f"{table.origin}, {table.place(row)}, column {table.names[column]!r}: an infinite value"
         )
-    gaps = np.isnan(table.values)
-    bad = np.asarray(gaps.any(axis=1))
-    if not bad.any():
+    columns = zip(map(repr, table.names), table.values.T, strict=True)
+    gaps = Gaps.of(columns, len(table.values))
+    if not gaps.rows.any():
         return table
-    columns = _named([table.names[c] for c in np.flatnonzero(gaps.any(axis=0))])
     if missing == "raise":
-        row = int(np.argmax(bad))
         raise GSRError(
-            f"{table.origin}, {table.place(row)}: a missing value; {int(bad.sum())} of {len(bad)} "
-            f"rows miss some, in {columns}; --missing drop leaves these rows out, --drop a column"
+            f"{table.origin}, {table.place(int(np.argmax(gaps.rows)))}: a missing value; {gaps}; "
+            "--missing drop leaves these rows out, --drop a column"
         )
-    if bad.all():
-        raise GSRError(f"{table.origin}: every row misses a value, in {columns}")
-    tell(f"{int(bad.sum())} of {len(bad)} rows miss a value, in {columns}, and are left out")
-    lines = None if table.lines is None else table.lines[~bad]
-    return replace(table, values=table.values[~bad], lines=lines)
+    if gaps.rows.all():
+        raise GSRError(f"{table.origin}: every row misses a value, in {gaps.columns}")
+    tell(f"{gaps}, and are left out")
+    lines = None if table.lines is None else table.lines[~gaps.rows]
+    return replace(table, values=table.values[~gaps.rows], lines=lines)
 
 
 def without_constants(data: FitData, origin: str, tell: Callable[[str], object]) -> FitData:

@@ -1,11 +1,13 @@
-"""What rank 0 of a run plans before the others begin: configuration, data, problem, resumption."""
+"""What rank 0 plans before a cluster run begins: configuration, problem, resumption, run folder."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import secrets
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,27 +15,23 @@ from typing import Any
 
 import numpy as np
 
-from gsr import files
+from gsr import files, options
 from gsr.blueprint import Blueprint
-from gsr.cli.fit_data import FitData
-from gsr.cli.island_problem import n_threads, pose
-from gsr.cli.named_estimator import NamedRegressor
-from gsr.cli.terminal import complain, counted
+from gsr.cli.island_problem import ClusterProblem, n_threads, pose
+from gsr.cli.terminal import counted
 from gsr.exceptions import GSRError
 from gsr.islands.checkpoints import Checkpoints, Manifest
 from gsr.islands.migration import make_migration
-from gsr.islands.troubles import Tell
-from gsr.islands.voyage import Orders
-from gsr.problem import Problem
-from gsr.rows import Rows
+from gsr.islands.rank_run import RunSpec
 from gsr.runs import config as configs
-from gsr.runs import folder_files, run_folder, settings
+from gsr.runs import folder_files, run_folder
 from gsr.runs.config import Config
-from gsr.runs.culprits import Culprits
 from gsr.runs.folder_lock import FolderLock
+from gsr.runs.mistakes import Mistakes
 from gsr.tables import path_of
 from gsr.whole_files import remove_leftovers
 
+log = logging.getLogger(__name__)
 #: Settings of the core that do not change what is searched for.
 NOT_THE_PROBLEM = ("max_generations", "max_evaluations", "n_threads", "max_bytes")
 #: A search that ended so has nothing left to do.
@@ -43,43 +41,16 @@ COMMAND = "gsr islands --set run.output=again"
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
-    """All about a run, for rank 0.
+class PlannedRun(ClusterProblem):
+    """All about a cluster run, for rank 0."""
 
-    Parameters
-    ----------
-    config : Config
-        What was set, seed included.
-    data : FitData
-        The table.
-    sha256 : str, optional
-        Of its file.
-    model : NamedRegressor
-        To be fitted.
-    problem : Problem
-        What the search is about.
-    held : Rows, optional
-        Rows that are held out.
-    orders : Orders
-        For all ranks.
-    saved : Manifest, optional
-        What the checkpoints have in common from which the run goes on.
-    finished : dict, optional
-        The result of a run that is over already.
-    lock : FolderLock
-        On the run folder, from `prepare` on.
-    """
-
-    config: Config
-    data: FitData
+    #: What the other ranks need to know, and the SHA-256 of the table's file.
+    spec: RunSpec
     sha256: str | None
-    model: NamedRegressor
-    problem: Problem
-    held: Rows | None
-    orders: Orders
+    #: What the checkpoints have in common from which the run is resumed.
     saved: Manifest | None
+    #: The result of a run that has nothing left to do.
     finished: dict[str, Any] | None
-    lock: FolderLock
 
     @property
     def blueprint(self) -> Blueprint:
@@ -87,60 +58,52 @@ class Plan:
         return self.problem.blueprint
 
 
-def make_plan(
-    path: str, overrides: list[str], ranks: int, tell: Tell, *, reads: bool = False
-) -> Plan:
-    """Plan a run; nothing is written.
+def read_config(path: str, overrides: Sequence[str] = ()) -> Config:
+    """Read a configuration, with settings such as ``"run.max_time=60"`` on top."""
+    return configs.read(path, overrides, required=options.OF_ISLANDS)
+
+
+def plan_run(config: Config, ranks: int, *, read_only: bool = False) -> PlannedRun:
+    """Plan a run on so many ranks; nothing is written.
 
     Parameters
     ----------
-    path : str
-        The configuration.
-    overrides : list of str
-        Settings such as ``"run.max_time=60"``.
+    config : Config
+        Of `read_config`.
     ranks : int
         How many there are.
-    tell : callable
-        Takes remarks.
-    reads : bool
-        Whether the plan is made to read a run, of which the folder may be another's.
+    read_only : bool
+        Whether the plan is made to read a run, whose folder another process may be using.
 
     Returns
     -------
-    Plan
+    PlannedRun
 
     Raises
     ------
     GSRError
-        Tells what is wrong: in the file, the table, or the run folder.
+        If the configuration, the table or the run folder cannot be used.
     WritingError
         If the run folder cannot be written to.
     """
-    config = configs.read(path, overrides, required=settings.OF_ISLANDS)
-    folder = Path(config.get("run", "output") or settings.ISLANDS_OUTPUT)
+    folder = Path(config.get("run", "output") or options.ISLANDS_OUTPUT)
     saved = _manifest(folder) if config.get("checkpoint", "resume") else None
-    config = _seeded(config, saved)
-    posed = pose(config, path, ranks)
-    for remark in posed.remarks:
-        tell(remark)
-    config, problem = posed.config, posed.problem
+    posed = pose(_seeded(config, saved), str(config.file), ranks)
+    config = posed.config
     file = path_of(Path(config.data_path()))
     digest = files.sha256(file) if file is not None else None
-    orders = _orders(config, folder, problem.blueprint, ranks, saved)
-    orders = replace(orders, islands=_with_edges(orders, ranks, tell))
-    _check_edges(config, path, orders, ranks)
+    spec = _run_spec(config, folder, posed.problem.blueprint, ranks, saved)
+    spec = replace(spec, islands=_with_edges(spec, ranks))
+    _check_edges(config, spec, ranks)
     finished = _finished(folder, saved, config)
-    if not reads and finished is None:
+    if not read_only and finished is None:
         _check_folder(folder, config)
-        _tell_of_the_clock(config, tell)
+        _warn_of_time_limit(config)
     if saved is not None:
-        wanted = orders.manifest(ranks, orders.per_rank * ranks)
+        wanted = spec.manifest(ranks, spec.per_rank * ranks)
         for remark in saved.check_resumable(wanted, folder):
-            tell(f"WARNING: {remark}")
-    lock = FolderLock(orders.folder)
-    return Plan(
-        config, posed.data, digest, posed.model, problem, posed.held, orders, saved, finished, lock
-    )
+            log.warning("%s", remark)
+    return PlannedRun(**vars(posed), spec=spec, sha256=digest, saved=saved, finished=finished)
 
 
 def _manifest(folder: Path) -> Manifest | None:
@@ -155,11 +118,11 @@ def _seeded(config: Config, saved: Manifest | None) -> Config:
     return config.changed({("run", "seed"): seed})
 
 
-def _orders(
+def _run_spec(
     config: Config, folder: Path, blueprint: Blueprint, ranks: int, saved: Manifest | None
-) -> Orders:
+) -> RunSpec:
     max_time = config.get("run", "max_time")
-    return Orders(
+    return RunSpec(
         folder=os.path.abspath(folder),
         islands={k: v for k, v in config.section("islands").items() if k != "variants"},
         checkpoint=config.section("checkpoint"),
@@ -172,45 +135,49 @@ def _orders(
     )
 
 
-def _with_edges(orders: Orders, ranks: int, tell: Tell) -> dict[str, Any]:
-    """Return the section, without edges to islands that are not there this time."""
-    islands = dict(orders.islands)
-    n_islands = orders.per_rank * ranks
+def _with_edges(spec: RunSpec, ranks: int) -> dict[str, Any]:
+    """Return the section ``[islands]``, without edges to islands that this run does not have."""
+    islands = dict(spec.islands)
+    n_islands = spec.per_rank * ranks
     edges = islands.get("edges") or []
     kept = [edge for edge in edges if max(edge) < n_islands]
     if len(kept) < len(edges):
-        tell(
-            f"WARNING: {counted(len(edges) - len(kept), 'edge')} of islands.edges left out: there "
-            f"are {counted(n_islands, 'island')} on {counted(ranks, 'rank')}"
+        log.warning(
+            "%s of islands.edges left out: there are %s on %s",
+            counted(len(edges) - len(kept), "edge"),
+            counted(n_islands, "island"),
+            counted(ranks, "rank"),
         )
         islands["edges"] = kept
     return islands
 
 
-def _check_edges(config: Config, origin: str, orders: Orders, ranks: int) -> None:
+def _check_edges(config: Config, spec: RunSpec, ranks: int) -> None:
     try:
-        make_migration(orders.per_rank * ranks, orders.seed, orders.islands)
+        make_migration(spec.per_rank * ranks, spec.seed, spec.islands)
     except GSRError as error:
-        culprits = Culprits(config)
-        culprits.tell(("islands", "edges"), str(error))
-        culprits.raise_told(origin)
+        mistakes = Mistakes(config)
+        mistakes.note(("islands", "edges"), str(error))
+        mistakes.raise_found(str(config.file))
 
 
-def _tell_of_the_clock(config: Config, tell: Tell) -> None:
-    """Tell who wants a run that can be repeated that a clock will end it."""
+def _warn_of_time_limit(config: Config) -> None:
+    """Warn if a reproducible run has a time limit: where it stops depends on the machine."""
     limits = (("run", "max_evals"), ("search", "max_generations"))
     max_time = config.get("run", "max_time")
     is_lock_step = config.get("islands", "mode") == "deterministic"
-    if is_lock_step and max_time != float("inf") and not any(config.is_set(*key) for key in limits):
-        tell(
-            f"run.max_time ({max_time:g} s) ends this run by the clock, so that it cannot be "
-            "repeated exactly, though islands.mode is deterministic; set run.max_evals or "
-            "search.max_generations, and run.max_time to inf"
+    has_other = any(config.is_set(*key) for key in limits)
+    if is_lock_step and max_time != float("inf") and not has_other:
+        log.warning(
+            "run.max_time (%g s) ends this run by the clock, so that it cannot be repeated "
+            "exactly, though islands.mode is deterministic; set run.max_evals or "
+            "search.max_generations, and run.max_time to inf",
+            max_time,
         )
 
 
 def fingerprint(blueprint: Blueprint, seed: int) -> str:
-    """Return what tells a problem from others: its rows, and all that defines the search."""
+    """Return what identifies a problem: a digest of its rows and of all that defines the search."""
     fixed = {k: v for k, v in blueprint.settings.items() if k not in NOT_THE_PROBLEM}
     text = replace(blueprint, settings=fixed).to_json()
     digest = hashlib.sha256(json.dumps([seed, text]).encode())
@@ -241,7 +208,7 @@ def _finished(folder: Path, saved: Manifest | None, config: Config) -> dict[str,
 
 
 def _check_folder(folder: Path, config: Config) -> None:
-    """Tell what stands against writing to the run folder; nothing is left there."""
+    """Raise if the run folder cannot be written to; nothing is left there."""
     where = config.places.where("run", "output")
     where = where if where == "run.output" else f"{where}: run.output"
     try:
@@ -251,70 +218,69 @@ def _check_folder(folder: Path, config: Config) -> None:
         raise type(error)(f"{where}: {error}") from error
 
 
-def prepare(plan: Plan) -> None:
-    """Make the run folder ready; an older run in it is kept until there is a new result.
+def prepare(run: PlannedRun) -> FolderLock:
+    """Lock the run folder and make it ready; an older result in it stays until there is a new one.
 
     Raises
     ------
     GSRError
         If the folder holds another run, or cannot be written to.
     """
-    orders = plan.orders
-    folder = Path(orders.folder)
-    anew = not plan.config.get("checkpoint", "resume") and orders.checkpoints.folder.is_dir()
-    overwrite = plan.config.get("run", "overwrite") or orders.n_saved > 0 or anew
-    run_folder.prepare(folder, overwrite, config=plan.config)
-    plan.lock.take()
+    spec, config = run.spec, run.config
+    anew = not config.get("checkpoint", "resume") and spec.checkpoints.folder.is_dir()
+    overwrite = config.get("run", "overwrite") or spec.n_saved > 0 or anew
+    run_folder.prepare(spec.folder, overwrite, config=config)
+    lock = FolderLock(spec.folder)
+    lock.take()
     try:
-        _begin(plan, folder)
+        _begin(run, Path(spec.folder))
     except BaseException:
-        plan.lock.release()
+        lock.release()
         raise
+    return lock
 
 
-def _begin(plan: Plan, folder: Path) -> None:
-    if plan.config.get("checkpoint", "resume") and _manifest(folder) != plan.saved:
+def _begin(run: PlannedRun, folder: Path) -> None:
+    if run.config.get("checkpoint", "resume") and _manifest(folder) != run.saved:
         raise GSRError(f"another run has begun in {folder} meanwhile; start this one again")
     remove_leftovers(folder, "status.json")
     run_folder.remove_drafts(folder)
-    if not plan.orders.n_saved:
-        aside = plan.orders.checkpoints.set_aside()
+    if not run.spec.n_saved:
+        aside = run.spec.checkpoints.set_aside()
         if aside is not None:
-            with suppress(FileNotFoundError):  # it belongs to them
+            with suppress(FileNotFoundError):  # the result belongs to the checkpoints
                 os.replace(folder / "result.json", aside / "result.json")
-            complain(f"the checkpoints of an earlier run are kept in {aside}")
-    text = run_folder.config_text(folder, plan.config, plan.config.data_path(), COMMAND)
-    files.write(folder_files.config_path(folder, plan.config.file), text)
+            log.info("the checkpoints of an earlier run are kept in %s", aside)
+    text = run_folder.config_text(folder, run.config, run.config.data_path(), COMMAND)
+    files.write(folder_files.config_path(folder, run.config.file), text)
 
 
-def describe(plan: Plan, ranks: int) -> str:
+def describe(run: PlannedRun, ranks: int) -> str:
     """Return what would happen, for ``--dry-run``."""
-    orders, of = plan.orders, plan.blueprint
-    islands = orders.islands
-    n_islands = orders.per_rank * ranks
-    limits = [f"{plan.config.get('run', 'max_time'):g} s"]
-    limits += [f"{orders.max_evals:,} evaluations"] if orders.max_evals else []
+    spec, blueprint = run.spec, run.blueprint
+    islands, n_rows, n_searched = spec.islands, len(run.data.y), len(blueprint.y)
+    limits = [f"{run.config.get('run', 'max_time'):g} s"]
+    limits += [f"{spec.max_evals:,} evaluations"] if spec.max_evals else []
     begins = "begins anew"
-    if plan.finished is not None:
-        begins = f"is finished ({plan.finished['status']}); nothing would be done"
-    elif orders.n_saved:
-        begins = f"goes on from the checkpoints of {counted(orders.n_saved, 'island')}"
-    rows = f"{len(plan.data.y):,} rows"
-    rows += f", of which the search looks at {len(of.y):,}" if len(of.y) < len(plan.data.y) else ""
+    if run.finished is not None:
+        begins = f"is finished ({run.finished['status']}); nothing would be done"
+    elif spec.n_saved:
+        begins = f"goes on from the checkpoints of {counted(spec.n_saved, 'island')}"
+    rows = f"{n_rows:,} rows"
+    rows += f", of which the search looks at {n_searched:,}" if n_searched < n_rows else ""
     lines = {
-        "data": f"{plan.config.data_path()}: {rows}",
-        "law": f"g({of.target_name}) = f({', '.join(of.names)})",
-        "library": f"{', '.join(of.library.names)}",
-        "islands": f"{n_islands} on {counted(ranks, 'rank')}, "
-        f"{counted(n_threads(plan.config, ranks), 'thread')} each, {islands['mode']}",
+        "data": f"{run.config.data_path()}: {rows}",
+        "law": f"g({blueprint.target_name}) = f({', '.join(blueprint.names)})",
+        "library": f"{', '.join(blueprint.library.names)}",
+        "islands": f"{spec.per_rank * ranks} on {counted(ranks, 'rank')}, "
+        f"{counted(n_threads(run.config, ranks), 'thread')} each, {islands['mode']}",
         "migration": f"{islands['topology']}, {islands['migration']}, {islands['migrants']} "
         f"{islands['selection']} every {islands['interval']:,} individuals of work, "
         f"replacement {islands['replacement']}",
-        "variants": f"{len(of.variants) if len(of.variants) > 1 else 'none'}",
+        "variants": f"{len(blueprint.variants) if len(blueprint.variants) > 1 else 'none'}",
         "limits": ", ".join(limits),
-        "checkpoints": f"every {orders.checkpoint['interval']:g} s, "
-        f"{orders.checkpoint['keep']} kept",
-        "seed": f"{plan.config.get('run', 'seed')}",
-        "run folder": f"{orders.folder}; the run {begins}",
+        "checkpoints": f"every {spec.checkpoint['interval']:g} s, {spec.checkpoint['keep']} kept",
+        "seed": f"{run.config.get('run', 'seed')}",
+        "run folder": f"{spec.folder}; the run {begins}",
     }
     return "\n".join(f"{name:12} {text}" for name, text in lines.items())

@@ -1,106 +1,81 @@
-"""What a run searches for: the table, the problem, and in what islands differ.
+"""The problem of a cluster run: the table, the model to fit, and how islands differ.
 
-All that is wrong is told at once, with keys and lines, before anything starts.
+All mistakes are reported at once, with keys and lines, before anything starts.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
+import logging
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gsr import files, library, options, prior, search
-from gsr.blueprint import Blueprint, Variant, settings_values
+from gsr import files, library, prior, search
+from gsr.blueprint import Blueprint, Variant
 from gsr.cli.fit_data import FitData, load
 from gsr.cli.named_estimator import NamedRegressor
-from gsr.exceptions import GSRError
-from gsr.problem import Problem
+from gsr.core_settings import settings_of
+from gsr.exceptions import GSRError, about
+from gsr.problem import Problem, core_settings
 from gsr.rows import Rows
 from gsr.runs.config import Config
-from gsr.runs.culprits import Culprits
+from gsr.runs.mistakes import Mistakes
 
-#: Sections that say what is searched for.
-OF_THE_PROBLEM = ("data", "library", "search", "run", "log")
+log = logging.getLogger(__name__)
 PATH, TARGET = ("data", "path"), ("data", "target")
 
 
 @dataclass(frozen=True, eq=False)
-class Posed:
-    """What a run searches for.
+class ClusterProblem:
+    """What a cluster run searches for."""
 
-    Parameters
-    ----------
-    config : Config
-        What was set; the target by its name in the table.
-    data : FitData
-        The table.
-    remarks : list of str
-        About the table.
-    model : NamedRegressor
-        To be fitted.
-    problem : Problem
-        What the search is about.
-    held : Rows, optional
-        Rows that are held out.
-    """
-
+    #: The settings, with the target by its name in the table; and the table.
     config: Config
     data: FitData
-    remarks: list[str]
+    #: What is fitted in the end, what the search is about, and the rows that are held out.
     model: NamedRegressor
     problem: Problem
     held: Rows | None
 
 
-def pose(config: Config, origin: str, ranks: int) -> Posed:
-    """Read the table of a configuration, and pose the problem.
-
-    Parameters
-    ----------
-    config : Config
-        What was set.
-    origin : str
-        Its file.
-    ranks : int
-        How many there are.
-
-    Returns
-    -------
-    Posed
+def pose(config: Config, origin: str, ranks: int) -> ClusterProblem:
+    """Read the table of a configuration, and make the problem of a run on so many ranks.
 
     Raises
     ------
     GSRError
-        Tells all that is wrong.
+        Lists all mistakes in the configuration, whose file is `origin`.
     """
-    culprits = Culprits(config)
-    culprits.attempt(_check_parameters, OF_THE_PROBLEM)
-    loaded = _loaded(culprits)
-    posed = None if loaded is None else _posed(culprits, loaded[0], ranks)
-    culprits.raise_told(origin)
-    assert loaded is not None
+    mistakes = Mistakes(config)
+    mistakes.attempt(_check_parameters)
+    data = _loaded(mistakes)
+    posed = None if data is None else _posed(mistakes, data, ranks)
+    mistakes.raise_found(origin)
+    assert data is not None
     assert posed is not None
-    data, remarks = loaded
-    config = config.changed({TARGET: data.columns[0]})
-    return Posed(config, data, remarks, *posed)
+    return ClusterProblem(config.changed({TARGET: data.columns[0]}), data, *posed)
 
 
-def _loaded(culprits: Culprits) -> tuple[FitData, list[str]] | None:
-    source = culprits.attempt(lambda config: files.Source(config.data_path()), (), PATH)
+def _loaded(mistakes: Mistakes) -> FitData | None:
+    source = mistakes.attempt(lambda config: files.Source(config.data_path()), PATH)
     if source is None:
         return None
-    return culprits.attempt(lambda config: _load(source, config), ("data",), PATH)
+    remarks: list[str] = []
+    data = mistakes.attempt(lambda config: _load(source, config, remarks), PATH)
+    for each in remarks if data is not None else ():
+        level = logging.WARNING if each.startswith("WARNING: ") else logging.INFO
+        log.log(level, "%s", each.removeprefix("WARNING: "))
+    return data
 
 
 def _posed(
-    culprits: Culprits, data: FitData, ranks: int
+    mistakes: Mistakes, data: FitData, ranks: int
 ) -> tuple[NamedRegressor, Problem, Rows | None] | None:
-    if not culprits.config.is_set(*TARGET):
-        return None  # it is wrong: what is known about it would be wrong too
-    posed = culprits.attempt(lambda config: _pose(config, data, ranks), OF_THE_PROBLEM)
+    if not mistakes.config.is_set(*TARGET):
+        return None  # without a target, whatever else is found would be misleading
+    posed = mistakes.attempt(lambda config: _pose(config, data, ranks))
     if posed is not None:
         _, problem, _ = posed
-        variants = _variants(culprits, problem.blueprint)
+        variants = _variants(mistakes, problem.blueprint)
         problem.blueprint = replace(problem.blueprint, variants=variants)
     return posed
 
@@ -108,36 +83,36 @@ def _posed(
 def _check_parameters(config: Config) -> None:
     """Check what can be checked without data."""
     asked = config.estimator_options()
-    NamedRegressor(**asked)._check_parameters()
+    core_settings(NamedRegressor(**asked).get_params(deep=False))
     for name in ("library", "target_library"):
         if name in asked:
-            library.resolve(asked[name])
+            with about(name):
+                library.resolve(asked[name])
 
 
-def _load(source: files.Source, config: Config) -> tuple[FitData, list[str]]:
-    """Return the table, and remarks about it."""
+def _load(source: files.Source, config: Config, remarks: list[str]) -> FitData:
     if isinstance(config.get("data", "target"), list):
         raise GSRError(
             "it must be one column here; start a run for each target, for instance with an array "
-            "of jobs"
+            "of jobs",
+            "data.target",
         )
-    remarks: list[str] = []
-    return load(source, config, remarks.append), remarks
+    remarks.clear()
+    return load(source, config, remarks.append)
 
 
 def _pose(config: Config, data: FitData, ranks: int) -> tuple[NamedRegressor, Problem, Rows | None]:
     asked = config.estimator_options()
     asked["n_jobs"] = n_threads(config, ranks)
     model = NamedRegressor(**asked).named(data.names, *data.targets)
-    problem, held = model._pose(model._validate(data.X, data.y, data.weights, data.sigma))
-    of = problem.blueprint
+    problem, held = model.pose(data.X, data.y, data.weights, data.sigma)
     changed = {
-        **of.settings,
+        **problem.blueprint.settings,
         "n_threads": max(1, asked["n_jobs"] // config.get("islands", "per_rank")),
-        "max_evaluations": 0,  # all islands together have that limit
+        "max_evaluations": 0,  # the limit is that of all islands together
     }
-    problem.blueprint = replace(of, settings=changed)
-    problem.blueprint.island()  # tells what the core has against it
+    problem.blueprint = replace(problem.blueprint, settings=changed)
+    problem.blueprint.island()  # raises if the core refuses the settings
     return model, problem, held
 
 
@@ -148,46 +123,32 @@ def n_threads(config: Config, ranks: int) -> int:
     return search.n_threads(config.get("run", "n_jobs"))
 
 
-def _variants(culprits: Culprits, of: Blueprint) -> list[Variant]:
-    """Return in what islands differ; what is wrong with it is told."""
-    asked = culprits.config.estimator_options()
+def _variants(mistakes: Mistakes, blueprint: Blueprint) -> list[Variant]:
+    """Return how islands differ, and note the mistakes."""
+    asked = mistakes.config.estimator_options()
     found = []
-    for number, table in enumerate(culprits.config.get("islands", "variants") or [{}], start=1):
+    for number, table in enumerate(mistakes.config.get("islands", "variants") or [{}], start=1):
         try:
-            found.append(_variant(table, asked, of))
+            found.append(_variant(table, asked, blueprint))
         except GSRError as error:
-            name = _culprit(table, asked, of)
-            path = ("islands", "variants", str(number), *([] if name is None else [name]))
-            culprits.tell(path, f"table {number}: {error}")
+            name = [each for each in error.options if each in table][:1]
+            mistakes.note(("islands", "variants", str(number), *name), f"table {number}: {error}")
     return found
 
 
-def _culprit(table: dict[str, Any], asked: dict[str, Any], of: Blueprint) -> str | None:
-    """Return the key without which a variant would do."""
-    for name in table:
-        with suppress(GSRError):
-            _variant({key: value for key, value in table.items() if key != name}, asked, of)
-            return name
-    return None
-
-
-def _variant(changes: dict[str, Any], asked: dict[str, Any], of: Blueprint) -> Variant:
-    """Return in what an island differs, if it may."""
+def _variant(changes: dict[str, Any], asked: dict[str, Any], blueprint: Blueprint) -> Variant:
+    """Return how an island differs from the others."""
     rules = None
     changes = dict(changes)
     if "allow" in changes or "forbid" in changes:
         allow, forbid = (changes.pop(name, asked.get(name)) for name in ("allow", "forbid"))
-        found = prior.forbidden(allow, forbid, of.library, of.names, of.target_name)
+        found = prior.forbidden(
+            allow, forbid, blueprint.library, blueprint.names, blueprint.target_name
+        )
         rules = {name: sorted(codes) for name, codes in found.items()}
-    values = {**of.settings, **changes}
-    known = {
-        name: values[name] for name in (*options.SEARCH_OPTIONS, *options.ADMM_OPTIONS, "solver")
-    }
-    encoding = {name: known.pop(name) for name in options.ENCODING_OPTIONS}
-    checked = settings_values(
-        options.make_settings(asked.get("preset", "default"), encoding, known)
-    )
+    preset = asked.get("preset", "default")
+    checked = settings_of({**blueprint.settings, **changes, "preset": preset})
     variant = Variant({name: checked[name] for name in changes}, rules)
     if variant != Variant():
-        replace(of, variants=[variant]).island()  # tells what the core has against it
+        replace(blueprint, variants=[variant]).island()  # raises if the core refuses the settings
     return variant

@@ -1,132 +1,77 @@
-"""What rank 0 makes of the laws of all islands: the chosen one, and the run folder."""
+"""What rank 0 makes of the laws of all islands: a fitted model, and the run folder."""
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from gsr import files
 from gsr.cli import shown
-from gsr.cli.island_plan import COMMAND, Plan, make_plan
+from gsr.cli.island_plan import COMMAND, PlannedRun, plan_run, read_config
 from gsr.cli.terminal import INTERRUPTED, NO_LAW, NOT_WRITTEN, OK, complain, show
 from gsr.exceptions import GSRError
 from gsr.islands import journal
-from gsr.islands.archipelago import State
 from gsr.islands.checkpoints import Checkpoints
-from gsr.islands.resident import Counts
 from gsr.islands.resume import total_evaluations
-from gsr.islands.troubles import Tell
 from gsr.runs import folder_files, run_folder
 from gsr.runs.config import toml_value
-from gsr.search import Progress
+from gsr.search import Progress, SearchResult
 
-#: Seconds between tries to write the results, and after how many they go elsewhere.
+log = logging.getLogger(__name__)
+#: Seconds between tries to write the results, and after how many they are written elsewhere.
 PAUSE, TRIES = 2.0, 3
 TERMINATED = 143
 #: Laws of the front that are printed.
 TOP = 10
 
 
-@dataclass(frozen=True)
-class Found:
-    """What a search has found, with the face of the core's `Evolution`.
-
-    Parameters
-    ----------
-    island : _core.Island
-        It has the laws of all.
-    state : State
-        What all ranks know.
-    """
-
-    island: Any
-    state: State
-
-    def front(self) -> list[Any]:
-        """Return the laws of all islands."""
-        return list(self.island.front())
-
-    def runners_up(self) -> list[Any]:
-        """Return those that are beaten by a little."""
-        return list(self.island.runners_up())
-
-    @property
-    def generation(self) -> int:
-        """Of the island that is furthest."""
-        return self.state.generation
-
-    @property
-    def evaluations(self) -> int:
-        """Of all islands."""
-        return self.state.evaluations
-
-    @property
-    def scanned_features(self) -> list[int]:
-        """Features that the guide combines with each other, numbered from 1."""
-        return list(self.island.scanned_features)
-
-    @property
-    def n_unconverged(self) -> int:
-        """Of the first island alone: the others keep theirs to themselves."""
-        return int(self.island.n_unconverged)
-
-
 def conclude(
-    plan: Plan,
-    island: Any,
-    state: State,
-    history: list[Progress],
-    *,
-    ranks: int,
-    counts: Counts | None = None,
-    library: str | None = None,
+    run: PlannedRun, found: SearchResult, ranks: int, more: dict[str, Any] | None = None
 ) -> run_folder.Outcome:
     """Compare the laws of all islands, and choose one."""
-    found = Found(island, state)
-    plan.model._take(found, state.status, state.seconds, history, plan.problem, plan.held)
-    data = plan.data
-    n_islands = plan.orders.per_rank * ranks
-    more = {
+    run.model.take(found, run.problem, run.held)
+    data, spec = run.data, run.spec
+    n_islands = spec.per_rank * ranks
+    facts = {
         "ranks": ranks,
         "islands": n_islands,
-        "mode": plan.orders.islands["mode"],
-        "fingerprint": plan.orders.fingerprint,
-        "mpi": library,
-        "island_settings": dict(plan.orders.islands),
-        "checkpoint_settings": dict(plan.orders.checkpoint),
-        "seeds": [plan.blueprint.seed_of(k) for k in range(n_islands)],
-        "migration_of_rank_0": None if counts is None else vars(counts),
+        "mode": spec.islands["mode"],
+        "fingerprint": spec.fingerprint,
+        "island_settings": dict(spec.islands),
+        "checkpoint_settings": dict(spec.checkpoint),
+        "seeds": [run.blueprint.seed_of(k) for k in range(n_islands)],
+        **{"mpi": None, "migration_of_rank_0": None, **(more or {})},
     }
     return run_folder.Outcome(
-        plan.model, data.X, data.y, plan.config, plan.config.data_path(), plan.sha256,
-        data.weights, more, COMMAND,
+        run.model, data.X, data.y, run.config, run.config.data_path(), run.sha256, data.weights,
+        facts, COMMAND,
     )  # fmt: skip
 
 
-def write(plan: Plan, outcome: run_folder.Outcome, tell: Tell) -> bool:
-    """Write the results, if need be elsewhere; False if they are not where they belong."""
+def write(run: PlannedRun, outcome: run_folder.Outcome) -> bool:
+    """Write the results, elsewhere if necessary; False if they are not in the run folder."""
     for attempt in range(TRIES):
         try:
-            run_folder.write(plan.orders.folder, outcome)
+            run_folder.write(run.spec.folder, outcome)
             return True
         except files.WritingError as error:
-            tell(f"WARNING: {error}")
+            log.warning("%s", error)
             if attempt + 1 < TRIES:
                 time.sleep(PAUSE)
     try:
-        tell(f"WARNING: the run is kept in {run_folder.rescue(outcome)}")
+        log.warning("the run is kept in %s", run_folder.rescue(outcome))
     except files.WritingError as error:
-        tell(f"WARNING: {error}; the checkpoints have what was found")
+        log.warning("%s; the checkpoints have what was found", error)
     return False
 
 
-def exit_code(outcome: run_folder.Outcome, written: bool, tell: Tell) -> int:
+def exit_code(outcome: run_folder.Outcome, written: bool) -> int:
     """Return how the program ends."""
     status = outcome.first.status_
     if not written:
@@ -137,7 +82,7 @@ def exit_code(outcome: run_folder.Outcome, written: bool, tell: Tell) -> int:
         return INTERRUPTED
     if all(laws.chosen.uses_features for laws in outcome.laws.values()):
         return OK
-    tell("no law better than a constant was found; give it more time, rows or features")
+    log.info("no law better than a constant was found; give it more time, rows or features")
     return NO_LAW
 
 
@@ -149,12 +94,12 @@ def print_law(outcome: run_folder.Outcome, folder: str) -> None:
     show(shown.everything(laws.model, laws.table, TOP, more, outcome.n_used, seed))
 
 
-# ---- a run that goes on --------------------------------------------------------------------------
+# ---- a run that has not ended --------------------------------------------------------------------
 
 
 @contextmanager
 def finished(run: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a folder with the results of a run: its own, or one of what it has saved so far."""
+    """Give a folder with the results of a run: its own, or a temporary one of its checkpoints."""
     folder = Path(run)
     if _has_result(folder):
         yield folder
@@ -167,7 +112,7 @@ def finished(run: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def _has_result(folder: Path) -> bool:
-    """Tell whether there is a result, of the run that the checkpoints are of, and not overtaken."""
+    """Tell whether there is a result of this run that is newer than its checkpoints."""
     checkpoints = Checkpoints(folder / "checkpoints")
     manifest = checkpoints.read_manifest()
     if manifest is None:
@@ -177,7 +122,7 @@ def _has_result(folder: Path) -> bool:
         return False
     if run_folder.read(folder).result.get("fingerprint") != manifest.fingerprint:
         return False
-    # A run that has ended has written its result last; times of files may be those of copies.
+    # A run that has ended wrote its result last; the times of copied files say nothing.
     if (journal.read_status(folder) or {}).get("state") != "running":
         return True
     saved = run_folder.last_changed(checkpoints.folder.glob("*/*.gsr"))
@@ -196,22 +141,21 @@ def so_far(folder: Path) -> run_folder.Outcome:
     saved = Checkpoints(folder / "checkpoints")
     manifest = saved.read_manifest()
     assert manifest is not None
-    config = str(folder_files.saved_config(folder))
-    plan = make_plan(config, [setting], manifest.ranks, lambda _: None, reads=True)
+    config = read_config(str(folder_files.saved_config(folder)), [setting])
+    run = plan_run(config, manifest.ranks, read_only=True)
     found = [saved.latest(number) for number in range(manifest.islands)]
     whole = [each for each in found if each is not None]
     if not whole:
         raise GSRError(f"{folder} has no checkpoint yet; try again later")
-    island = plan.blueprint.island()
+    island = run.blueprint.island()
     for each in whole:
         island.absorb(each.payload)
-    state = State(
-        seconds=max(each.about["seconds"] for each in whole),
-        generation=max(each.about["generation"] for each in whole),
-        evaluations=total_evaluations(whole),
-        rmse=island.best_rmse,
-    )
-    last = Progress(
-        state.seconds, None, state.generation, state.evaluations, state.rmse, state.status
-    )
-    return conclude(plan, island, state, [last], ranks=manifest.ranks)
+    seconds = max(each.about["seconds"] for each in whole)
+    done = max(each.about["generation"] for each in whole), total_evaluations(whole)
+    last = Progress(seconds, None, *done, island.best_rmse, "running")
+    laws = [*island.front(), *island.runners_up()]
+    result = SearchResult(
+        laws, "running", seconds, [last], done[0] + 1, done[1], island.n_unconverged,
+        island.scanned_features,
+    )  # fmt: skip
+    return conclude(run, result, manifest.ranks)

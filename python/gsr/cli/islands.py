@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import socket
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from gsr.cli.messages import TerminalHandler, terminal_output
 from gsr.cli.terminal import (
     FAILED,
     NOT_WRITTEN,
@@ -28,12 +31,12 @@ from gsr.exceptions import GSRError
 from gsr.islands import launcher
 
 if TYPE_CHECKING:
-    from gsr.cli.island_plan import Plan
-    from gsr.islands.archipelago import State
+    from gsr.cli.island_plan import PlannedRun
+    from gsr.islands.rank_run import RankRun
     from gsr.islands.transport import Transport
-    from gsr.islands.voyage import Voyage
     from gsr.search import Progress
 
+log = logging.getLogger(__name__)
 ABOUT = """\
 Search with many islands: searches that run side by side, share their work and exchange what they
 find. Started by itself it is one process; under mpirun, mpiexec or srun it is one rank of many."""
@@ -59,8 +62,6 @@ exit codes:
   70   something in the program failed; the traceback is printed
   130  interrupted (SIGINT); 143: terminated (SIGTERM); the run goes on when started again
 """
-#: What rank 0 tells the others: orders and how much to say, or that there is nothing to do.
-ORDERS, LEVEL, EXIT = "orders", "level", "exit"
 
 
 def add(commands: Parsers) -> None:
@@ -68,7 +69,6 @@ def add(commands: Parsers) -> None:
     _fill(
         commands.add_parser(
             "islands",
-            help="search with many islands, on one machine or many (MPI)",
             description=ABOUT,
             epilog=EPILOG,
             formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -106,8 +106,8 @@ def _fill(parser: argparse.ArgumentParser) -> None:
 
 
 def _command(arguments: argparse.Namespace) -> int:
-    # Before ranks are connected: one that fails later must end the others.
-    from gsr.islands.signals import harmless
+    # ResumedState ranks are connected: one that fails later must end the others.
+    from gsr.islands.signals import ignore_sigusr1
     from gsr.islands.transport import guarded
 
     try:
@@ -115,13 +115,13 @@ def _command(arguments: argparse.Namespace) -> int:
             return _init(arguments)
         transport = connect()
     except (GSRError, OSError) as error:
-        return _told(error)
-    with harmless():
-        return guarded(lambda connected: _run(arguments, connected), transport)
+        return _complain_of(error)
+    with ignore_sigusr1(), terminal_output(rank=transport.rank) as output:
+        return guarded(lambda connected: _run(arguments, connected, output), transport)
 
 
-def _told(error: GSRError | OSError) -> int:
-    """Tell what is wrong, and return the exit code."""
+def _complain_of(error: GSRError | OSError) -> int:
+    """Print an error, and return the exit code."""
     from gsr.files import WritingError
 
     complain(str(error))
@@ -144,12 +144,12 @@ def _init(arguments: argparse.Namespace) -> int:
 
 
 def connect() -> Transport:
-    """Return the way to the other ranks; mpi4py is imported only under a launcher.
+    """Connect the ranks; mpi4py is imported only under a launcher.
 
     Raises
     ------
     GSRError
-        If launcher and MPI library do not belong together.
+        If the launcher does not belong to the MPI library.
     """
     launch = launcher.find(os.environ)
     if launch is None or launch.size == 1:
@@ -158,7 +158,7 @@ def connect() -> Transport:
         return Alone()
     try:
         from gsr.islands import mpi
-    except (ImportError, RuntimeError) as error:  # the latter: mpi4py has no library to load
+    except (ImportError, RuntimeError) as error:  # RuntimeError: mpi4py finds no library
         launcher.check(launch, None, str(error))
         raise
     return mpi.connect(launch)
@@ -167,172 +167,132 @@ def connect() -> Transport:
 # ---- every rank ----------------------------------------------------------------------------------
 
 
-def _run(arguments: argparse.Namespace, transport: Transport) -> int:
-    plan = None
-    orders: dict[str, Any] = {}
-    if transport.rank == 0:
-        plan, orders = _planned(arguments, transport)
-    orders = json.loads(transport.share(json.dumps(orders).encode()))
-    if EXIT in orders:
-        transport.close()
-        return transport.leave(int(orders[EXIT]))
-    code = _sail(plan, orders[ORDERS], _teller(orders[LEVEL]), transport)
-    if plan is not None:
-        plan.lock.release()
+def _run(arguments: argparse.Namespace, transport: Transport, output: TerminalHandler) -> int:
+    """Plan on rank 0, and search on all ranks unless the plan ends with an exit code."""
+    plan: PlannedRun | int | None = None
+    content = b""
+    with ExitStack() as locks:
+        if transport.rank == 0:
+            plan = _planned(arguments, transport.size, output, locks)
+            shared = [plan, None] if isinstance(plan, int) else [None, asdict(plan.spec)]
+            content = json.dumps([*shared, logging.getLevelName(output.level)]).encode()
+        code, spec, level = json.loads(transport.share(content))
+        output.setLevel(level)
+        if not isinstance(plan, int) and code is None:
+            code = _search(plan, spec, transport)
     transport.close()
-    return transport.leave(code)
+    return transport.leave(int(code))
 
 
-def _sail(
-    plan: Plan | None, orders: dict[str, Any], tell: Callable[[str], None], transport: Transport
-) -> int:
-    from gsr.islands.voyage import Orders, Voyage, share_blueprint
+def _search(plan: PlannedRun | None, spec: dict[str, Any], transport: Transport) -> int:
+    """Search on this rank, and return the exit code of the run."""
+    from gsr import search
+    from gsr.islands.rank_run import RankRun, RunSpec, share_blueprint
 
     blueprint = share_blueprint(None if plan is None else plan.blueprint, transport)
-    if plan is not None:
-        plan.problem.blueprint = blueprint
-    voyage = Voyage(Orders(**orders), blueprint, transport, tell)
-    with voyage.hears():  # to the end: nothing may break into the writing of results
+    run = RankRun(RunSpec(**spec), blueprint, transport)
+    with run.signals_as_requests():  # to the end: nothing may interrupt the writing of results
         code = OK
         if plan is not None:
-            code = _lead(plan, voyage, tell)
+            plan.problem.blueprint = blueprint
+            code = _lead(plan, run)
         else:
-            voyage.sail()
-            voyage.watcher.close()
+            search.run(run, None)
+            run.finish()
+            run.watcher.close()
         return int(json.loads(transport.share(json.dumps(code).encode())))
-
-
-def _teller(level: str) -> Callable[[str], None]:
-    """Return what tells the user what `log.level` lets through."""
-
-    def tell(message: str) -> None:
-        grave = message.startswith("WARNING")
-        if level == "info" or (grave and level == "warning"):
-            complain(message)
-
-    return tell
 
 
 # ---- rank 0 --------------------------------------------------------------------------------------
 
 
 def _planned(
-    arguments: argparse.Namespace, transport: Transport
-) -> tuple[Plan | None, dict[str, Any]]:
-    """Return the plan and the orders; orders to exit if there is nothing to search for."""
+    arguments: argparse.Namespace, ranks: int, output: TerminalHandler, locks: ExitStack
+) -> PlannedRun | int:
+    """Return the plan, with its run folder locked; an exit code if there is nothing to search."""
+    from gsr.cli import island_plan
+
     try:
         if arguments.config is None:
             raise GSRError("name a configuration; gsr islands --init writes an example")
-        from gsr.cli import island_plan
-
-        plan = _plan(arguments, transport.size)
+        overwrite = ["run.overwrite=true"] if arguments.overwrite else []
+        config = island_plan.read_config(arguments.config, [*arguments.set, *overwrite])
+        output.set_level(config.get("log", "level"))
+        plan = island_plan.plan_run(config, ranks)
         if arguments.dry_run:
-            show(island_plan.describe(plan, transport.size))
-            return None, {EXIT: OK}
+            show(island_plan.describe(plan, ranks))
+            return OK
         if plan.finished is not None:
-            return None, {EXIT: _already(plan)}
-        island_plan.prepare(plan)
-        return plan, {ORDERS: asdict(plan.orders), LEVEL: plan.config.get("log", "level")}
-    except (GSRError, OSError) as error:
-        return None, {EXIT: _told(error)}
-
-
-def _plan(arguments: argparse.Namespace, ranks: int) -> Plan:
-    """Return the plan; remarks wait until it is known which of them the user wants."""
-    from gsr.cli import island_plan
-
-    settings = [*arguments.set, *(["run.overwrite=true"] if arguments.overwrite else [])]
-    remarks: list[str] = []
-    tell: Callable[[str], None] = complain
-    try:
-        plan = island_plan.make_plan(arguments.config, settings, ranks, remarks.append)
-        tell = _teller(plan.config.get("log", "level"))
+            return _already_finished(plan, plan.finished)
+        locks.callback(island_plan.prepare(plan).release)
         return plan
-    finally:
-        for each in remarks:
-            tell(each)
+    except (GSRError, OSError) as error:
+        return _complain_of(error)
 
 
-def _already(plan: Plan) -> int:
-    assert plan.finished is not None
-    status = plan.finished["status"]
+def _already_finished(plan: PlannedRun, result: dict[str, Any]) -> int:
+    status = result["status"]
     more = "" if status == "exact" else "raise its limits to go on, or "
     complain(
-        f"the run in {plan.orders.folder} is finished ({status}); {more}set checkpoint.resume to "
+        f"the run in {plan.spec.folder} is finished ({status}); {more}set checkpoint.resume to "
         "false to begin anew"
     )
-    show(str(plan.finished["equation"]))
+    show(str(result["equation"]))
     return OK
 
 
-def _lead(plan: Plan, voyage: Voyage, tell: Callable[[str], None]) -> int:
+def _lead(plan: PlannedRun, run: RankRun) -> int:
+    """Search, show the progress, and write what all ranks have found."""
+    from gsr import search
     from gsr.cli import island_results as results
     from gsr.progress import reporter
 
-    _greet(plan, voyage, tell)
+    def write_law() -> str:
+        return plan.problem.current(run.islands[0].front)
+
+    _greet(run)
+    run.watcher.describe(_facts(run), write_law)
     history: list[Progress] = []
     verbose = plan.config.get("log", "verbose")
     loud = plan.config.get("log", "level") == "info"
     with reporter(loud if verbose is None else verbose, None) as report:
-        _watch(plan, voyage, report, history)
-        state = voyage.sail()
-    ranks = voyage.transport.size
-    outcome = results.conclude(
-        plan, voyage.first, state, history,
-        ranks=ranks, counts=voyage.archipelago.counts, library=voyage.transport.library,
-    )  # fmt: skip
-    written = results.write(plan, outcome, tell)
-    code = results.exit_code(outcome, written, tell)
-    how = "stopped" if state.status in ("interrupted", "terminated") else "finished"
-    voyage.watcher.tell_state(state, how, str(outcome.first.equation_))
-    voyage.watcher.close()
-    results.print_law(outcome, plan.orders.folder)
+        record = search.recorded(report, history)
+        search.run(run, None, lambda progress: record(_of_whole_run(progress, run)), write_law)
+    run.finish()
+    found = search.SearchResult.of(run, run.status, run.state.seconds, history)
+    more = {"mpi": run.transport.library, "migration_of_rank_0": vars(run.counts)}
+    outcome = results.conclude(plan, found, run.transport.size, more)
+    written = results.write(plan, outcome)
+    code = results.exit_code(outcome, written)
+    how = "stopped" if run.status in ("interrupted", "terminated") else "finished"
+    run.watcher.write_status(run.state, how, str(outcome.first.equation_))
+    run.watcher.close()
+    results.print_law(outcome, plan.spec.folder)
     return code
 
 
-def _greet(plan: Plan, voyage: Voyage, tell: Callable[[str], None]) -> None:
-    ranks, before = voyage.transport.size, voyage.before
-    tell(
-        f"{counted(voyage.n_islands, 'island')} on {counted(ranks, 'rank')}, seed "
-        f"{plan.config.get('run', 'seed')}, run folder {plan.orders.folder}"
-    )
-    if before.islands:
-        tell(
-            f"going on from the checkpoints of {counted(before.islands, 'island')} after "
-            f"{before.seconds:.1f} s of search"
-        )
+def _greet(run: RankRun) -> None:
+    spec, resumed = run.spec, run.resumed
+    counts = counted(run.n_islands, "island"), counted(run.transport.size, "rank")
+    log.info("%s on %s, seed %s, run folder %s", *counts, spec.seed, spec.folder)
+    if resumed.islands:
+        saved = counted(resumed.islands, "island")
+        log.info("going on from the checkpoints of %s after %.1f s", saved, resumed.seconds)
 
 
-def _watch(plan: Plan, voyage: Voyage, report: Any, history: list[Progress]) -> None:
-    from gsr.search import Progress, recorded
-
-    watcher, archipelago = voyage.watcher, voyage.archipelago
-    record = recorded(report, history)
-
-    def law() -> str:
-        return plan.problem.current(archipelago.residents[0].front)
-
-    def see(state: State) -> None:
-        seconds = archipelago.seconds if state.status == "running" else state.seconds
-        record(
-            Progress(
-                seconds,
-                plan.orders.max_time,
-                state.generation,
-                state.evaluations,
-                state.rmse,
-                state.status,
-                law,
-            )
-        )
-
-    watcher.report = see
-    watcher.write_law = law
-    watcher.facts = {
-        "ranks": voyage.transport.size,
-        "islands": voyage.n_islands,
-        "mode": plan.orders.islands["mode"],
-        "max_time": plan.orders.max_time,
+def _facts(run: RankRun) -> dict[str, Any]:
+    """Return what the status of a run tells beside the state of the search."""
+    return {
+        "ranks": run.transport.size,
+        "islands": run.n_islands,
+        "mode": run.spec.islands["mode"],
+        "max_time": run.spec.max_time,
         "host": socket.gethostname(),
         "pid": os.getpid(),
     }
+
+
+def _of_whole_run(progress: Progress, run: RankRun) -> Progress:
+    """Return the progress with the time before a resumption, and the limit of the run."""
+    seconds = run.seconds if progress.status == "running" else run.state.seconds
+    return replace(progress, seconds=seconds, max_time=run.spec.max_time)

@@ -42,7 +42,6 @@ def add(commands: Parsers) -> None:
 def _parser(commands: Parsers, name: str, about: str, examples: str) -> Any:
     return commands.add_parser(
         name,
-        help=about,
         description=f"{about[0].upper()}{about[1:]}.",
         epilog=f"examples:\n{examples}",
         formatter_class=argparse.RawDescriptionHelpFormatter,

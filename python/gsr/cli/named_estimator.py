@@ -9,6 +9,9 @@ import numpy as np
 
 from gsr.cli.terminal import uninterrupted
 from gsr.estimator import GSRRegressor
+from gsr.problem import Problem
+from gsr.rows import Rows
+from gsr.search import SearchResult
 
 
 class NamedRegressor(GSRRegressor):
@@ -24,6 +27,16 @@ class NamedRegressor(GSRRegressor):
         """Name the columns of X and the targets, for the next `fit`."""
         self._table_names = (tuple(features), targets)
         return self
+
+    def pose(
+        self, X: Any, y: Any, sample_weight: Any = None, sigma: Any = None
+    ) -> tuple[Problem, Rows | None]:
+        """Return the problem of a search in a table, and the rows that are held out."""
+        return self._pose(self._validate(X, y, sample_weight, sigma))
+
+    def take(self, result: SearchResult, problem: Problem, held: Rows | None) -> None:
+        """Become the fitted model of what a search has found."""
+        self._take(result, problem, held)
 
     def _name_variables(self, n_features: int, y: Any) -> None:
         features, (self._given_name, *_) = self._table_names

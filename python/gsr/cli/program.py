@@ -1,6 +1,6 @@
 """The command line: `gsr fit`, `gsr predict`, `gsr report`, `gsr bench` and the rest.
 
-What a command needs is imported when it runs, so that `gsr --help` answers at once.
+A command is imported when it is asked for, so that `gsr --help` answers at once.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import argparse
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TextIO
 
 import gsr
-from gsr.cli import bench, fit, islands, models, status
 from gsr.cli.terminal import (
     FAILED,
     INTERRUPTED,
@@ -51,6 +51,21 @@ exit codes:
 
 Results go to standard output, everything else to standard error.
 """
+#: What commands do, and the module that adds them, which may add several.
+COMMANDS = {
+    "demo": ("find a law in data that come with the package", "program"),
+    "fit": ("find a law in a table", "fit"),
+    "predict": ("apply a law to a table", "models"),
+    "show": ("print the laws of a model or a run", "models"),
+    "export": ("write a law as source code that needs no gsr", "models"),
+    "report": ("make a web page of a run: laws, front, pictures, settings", "models"),
+    "islands": ("search with many islands, on one machine or many (MPI)", "islands"),
+    "status": ("tell how a run is doing, or how it ended", "status"),
+    "config": ("print an example of a settings file", "program"),
+    "bench": ("run benchmarks", "bench"),
+    "doctor": ("check what works on this machine, and what to do about the rest", "program"),
+    "info": ("print which build of the core is in use", "program"),
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -67,7 +82,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         Exit code: 0; 1 if no law was found; 2 after wrong input; 3 if a result could not be
         written; 130 after Ctrl-C.
     """
-    parser = _parser()
+    argv = sys.argv[1:] if argv is None else argv
+    parser = _parser(argv[0] if argv and argv[0] in COMMANDS else None)
     arguments = parser.parse_args(argv)
     if arguments.command is None:
         parser.print_help()
@@ -112,7 +128,8 @@ def _show_warning(
 # ---- arguments -----------------------------------------------------------------------------------
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(command: str | None) -> argparse.ArgumentParser:
+    """Return the parser, with the arguments of one command; the others are names with a help."""
     parser = argparse.ArgumentParser(
         prog="gsr",
         description="Finds laws in data: generalized symbolic regression, g(y) = f(x).",
@@ -122,33 +139,27 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"gsr {gsr.__version__}")
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(metavar="command", title="commands")
-    _add_demo(commands)
-    fit.add(commands)
-    models.add(commands)
-    islands.add(commands)
-    status.add(commands)
-    _add_config(commands)
-    bench.add(commands)
-    _add_doctor(commands)
+    module = COMMANDS[command][1] if command else None
+    if module is not None:
+        import_module(f"gsr.cli.{module}").add(commands)
+    for name, (about, other) in COMMANDS.items():
+        if other != module:
+            commands.add_parser(name, help=about)
     return parser
 
 
-def _add_demo(commands: Parsers) -> None:
-    about = "find a law in data that come with the package"
-    demo = commands.add_parser("demo", help=about, description=f"{about.capitalize()}.")
+def add(commands: Parsers) -> None:
+    """Add the commands of this module to the parser."""
+    demo = commands.add_parser("demo", description=_sentence("demo"))
     demo.add_argument("--seed", type=at_least(int, 0), default=0, metavar="N", help="default: 0")
     demo.add_argument(
         "--max-time", type=at_least(float, 0), default=3.0, metavar="S", help="seconds; default: 3"
     )
     demo.set_defaults(command=_demo)
-
-
-def _add_config(commands: Parsers) -> None:
-    about = "print an example of a settings file, with every key, its meaning and its default"
     config = commands.add_parser(
         "config",
-        help="print an example of a settings file",
-        description=f"{about.capitalize()}.",
+        description="Print an example of a settings file, with every key, its meaning and its "
+        "default.",
         epilog="examples:\n  gsr config -o run.toml\n  gsr fit --config run.toml",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -157,15 +168,16 @@ def _add_config(commands: Parsers) -> None:
     )
     add_overwrite(config)
     config.set_defaults(command=_config)
-
-
-def _add_doctor(commands: Parsers) -> None:
-    about = "tell what works on this machine, and what to do about the rest"
-    doctor = commands.add_parser("doctor", help=about, description=f"{about.capitalize()}.")
+    doctor = commands.add_parser("doctor", description=_sentence("doctor"))
     doctor.add_argument("--json", action="store_true", help="print it as JSON")
     doctor.set_defaults(command=_doctor)
-    info = commands.add_parser("info", help="tell which build of the core is in use")
+    info = commands.add_parser("info", description=_sentence("info"))
     info.set_defaults(command=_info)
+
+
+def _sentence(command: str) -> str:
+    about = COMMANDS[command][0]
+    return f"{about[0].upper()}{about[1:]}."
 
 
 # ---- commands ------------------------------------------------------------------------------------

@@ -3,35 +3,17 @@
 from __future__ import annotations
 
 import math
-import shutil
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gsr._table_forms import bits_text
+from gsr._table_forms import RANKED, TERMINAL, as_text, terminal_width
 from gsr.selection.choice import WEIGHTED
+from gsr.wording import LEVELS, ending
 
 if TYPE_CHECKING:
     from gsr.estimator import GSRRegressor
-    from gsr.table import EquationTable
-
-LEVELS = {
-    "rounding": "nothing but rounding: the law is exact",
-    "noise": "noise without structure",
-    "ambiguous": "noise, as do laws of other kinds: the rows do not determine the law",
-    "above": "more than noise: the law is an approximation",
-    "unknown": "not known: too few rows to tell",
-}
-ENDINGS = {
-    "exact": "an exact law was found",
-    "threshold": "the error fell below the threshold",
-    "max_time": "the time was up",
-    "settled": "the choice had not changed for a good while",
-    "max_evals": "the limit of candidates was reached",
-    "max_generations": "the limit of generations was reached",
-    "interrupted": "it was interrupted",
-    "stopped": "it was stopped",
-}
-NARROWEST = 40
+    from gsr.table import EquationRow, EquationTable
 
 
 def front(table: EquationTable, top: int | None = None, more: str = "--top {all}") -> str:
@@ -52,21 +34,18 @@ def front(table: EquationTable, top: int | None = None, more: str = "--top {all}
     str
     """
     rows = list(table)
-    shown = sorted(_best(rows, table.best_index, top))
-    held = all(rows[k].entry.held_out is not None for k in shown)
-    titles = ["", "#", "nodes", "RMSE", *(["held out"] if held else []), "law"]
-    lines = [titles]
-    for k in shown:
-        row = rows[k]
-        errors = [row.rmse, *([row.entry.held_out] if held else [])]
-        mark = ">" if k == table.best_index else ""
-        cells = [mark, str(row.index), str(row.complexity), *map(_number, errors), row.equation]
-        lines.append(cells)
-    widths = [max(len(line[c]) for line in lines) for c in range(len(titles) - 1)]
-    text = "\n".join(_line(line, widths) for line in lines)
+    shown = [rows[k] for k in sorted(_best(rows, table.best_index, top))]
+    held = all(row.entry.held_out is not None for row in shown)
+    names = ("pick", "index", "complexity", "rmse", *(["held_out"] if held else []), "equation")
+    text = _as_text(shown, names)
     left = len(rows) - len(shown)
     hint = more.replace("{all}", str(len(rows)))
     return f"{text}\n      and {left} more; {hint} shows all" if left else text
+
+
+def _as_text(rows: Sequence[EquationRow], names: Sequence[str]) -> str:
+    room = terminal_width() if sys.stdout.isatty() else None
+    return as_text(rows, names, TERMINAL, room)
 
 
 def everything(
@@ -101,14 +80,7 @@ def everything(
 def alternatives(table: EquationTable) -> str:
     """Return the laws worth a look, the chosen one first, if there are any beside it."""
     found = [row for row in table.top() if math.isfinite(row.bits)]
-    if len(found) < 2:
-        return ""
-    lines = [["", "#", "bits", "RMSE", "verdict", "law"]]
-    for row in found:
-        numbers = [str(row.index), bits_text(row.bits), _number(row.rmse)]
-        lines.append([">" if row.pick else "", *numbers, row.verdict, row.equation])
-    widths = [max(len(line[c]) for line in lines) for c in range(5)]
-    return "\n".join(_line(line, widths) for line in lines)
+    return _as_text(found, RANKED) if len(found) > 1 else ""
 
 
 def summary(model: GSRRegressor, rows: int | None = None, seed: int | None = None) -> str:
@@ -116,9 +88,9 @@ def summary(model: GSRRegressor, rows: int | None = None, seed: int | None = Non
     entry = model.get_best()
     parts = {
         "chosen": model.why_,
-        "leaves": LEVELS.get(model.level_, model.level_) + _support(model),
+        "leaves": LEVELS[model.level_].phrase + _support(model),
         "noise": model.noise_,
-        "RMSE": _number(entry.rmse)
+        "RMSE": f"{entry.rmse:.3g}"
         + (f" on {rows:,} rows" if rows is not None else "")
         + (f", {WEIGHTED}" if entry.is_weighted else ""),
         "search": f"{model.n_evaluations_:,} candidates in {model.fit_time_:.2f} s, "
@@ -138,7 +110,7 @@ def _support(model: GSRRegressor) -> str:
 def _ending(model: GSRRegressor) -> str:
     if model.status_ == "running":
         return "so far"
-    return f"until {ENDINGS.get(model.status_, model.status_)}"
+    return f"until {ending(model.status_)}"
 
 
 def _best(rows: list[Any], chosen: int, top: int | None) -> list[int]:
@@ -147,16 +119,3 @@ def _best(rows: list[Any], chosen: int, top: int | None) -> list[int]:
     others = [k for k in range(len(rows)) if k != chosen]
     others.sort(key=lambda k: -rows[k].score if math.isfinite(rows[k].score) else math.inf)
     return [chosen, *others[: top - 1]]
-
-
-def _line(cells: list[str], widths: list[int]) -> str:
-    start = "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=False))
-    law = cells[-1]
-    if sys.stdout.isatty():
-        room = max(NARROWEST, shutil.get_terminal_size().columns - len(start) - 2)
-        law = law if len(law) <= room else law[: room - 3] + "..."
-    return f"{start}  {law}"
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3g}"

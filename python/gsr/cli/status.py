@@ -1,4 +1,4 @@
-"""`gsr status`: how a run is doing, or how it ended, from what its folder holds."""
+"""`gsr status`: the state of a run, or how it ended, from the files in its folder."""
 
 from __future__ import annotations
 
@@ -12,22 +12,15 @@ from typing import Any
 from gsr.cli.terminal import OK, Parsers, counted, show
 from gsr.exceptions import GSRError
 
-#: Seconds after which a run that says that it is running has given no sign of life.
+#: Seconds after which a run that should be running counts as silent.
 SILENT = 60.0
 GONE = "its process is gone"
 #: Warnings that are shown.
 MOST_WARNINGS = 10
 NUMBERS = (
-    "time",
-    "ranks",
-    "islands",
-    "seconds",
-    "max_time",
-    "evaluations",
-    "evaluations_per_second",
-    "rmse",
-    "checkpoint",
-)
+    "time", "ranks", "islands", "seconds", "max_time", "evaluations", "evaluations_per_second",
+    "rmse", "checkpoint",
+)  # fmt: skip
 TEXTS = ("state", "reason", "mode", "law")
 
 
@@ -36,7 +29,6 @@ def add(commands: Parsers) -> None:
     about = "tell how a run is doing, or how it ended"
     parser = commands.add_parser(
         "status",
-        help=about,
         description=f"{about.capitalize()}.",
         epilog="examples:\n  gsr status run\n  gsr status run --json",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -52,31 +44,30 @@ def _status(arguments: argparse.Namespace) -> int:
     return OK
 
 
-# ---- what there is -----------------------------------------------------------------------------
+# ---- reading the folder ------------------------------------------------------------------------
 
 
 def examine(folder: str | Path, now: float | None = None) -> dict[str, Any]:
-    """Return the state of a run.
+    """Return the state of a run, in the folder of a run that goes on or has ended.
 
     Parameters
     ----------
     folder : str or path
-        The run folder, of a run that runs or has ended.
+        The run folder.
     now : float, optional
-        Seconds since 1970, for the age of things.
+        Seconds since 1970, to compute ages.
 
     Returns
     -------
     dict
-        What is known of: state (``"running"``, ``"silent"``, ``"finished"``, ``"stopped"``),
-        reason (of a silent run: `GONE`, if that is known), ranks, islands, mode, seconds, max_time,
-        evaluations, evaluations_per_second, rmse, law, checkpoint (seconds since 1970),
-        checkpointed (islands that have one), time (of all this, since 1970), warnings.
+        Entries of `NUMBERS` and `TEXTS` as far as they are known, ``run``, ``warnings``, and
+        ``checkpointed``: the islands that have checkpoints. The state is ``"running"``,
+        ``"silent"``, ``"finished"`` or ``"stopped"``. Times are seconds since 1970.
 
     Raises
     ------
     GSRError
-        If the folder is none of a run.
+        If it is no run folder.
     """
     from gsr.islands.journal import read_status
     from gsr.runs.folder_lock import is_gone
@@ -89,11 +80,11 @@ def examine(folder: str | Path, now: float | None = None) -> dict[str, Any]:
     if not problems and result is status is checkpoints is None:
         reason = "there is no run in it" if path.is_dir() else "there is no such folder"
         raise GSRError(f"{path} is no run folder: {reason}")
-    told = _known(status or {})
+    written = _known(status or {})
     found: dict[str, Any] = {"run": str(path), "state": "stopped", **(checkpoints or {})}
     # A result is of an earlier piece of the run, unless the run is finished.
-    is_finished = told.get("state", "finished") == "finished"
-    for part in (told, result or {}) if is_finished else (result or {}, told):
+    is_finished = written.get("state", "finished") == "finished"
+    for part in (written, result or {}) if is_finished else (result or {}, written):
         found |= part
     if found["state"] == "running" and is_gone(status or {}):
         found |= {"state": "silent", "reason": GONE}
@@ -113,7 +104,7 @@ def _usable(
 
 
 def _known(status: dict[str, Any]) -> dict[str, Any]:
-    """Return what of a status can be shown."""
+    """Return the entries of a status that can be shown."""
     numbers = {key: status[key] for key in NUMBERS if isinstance(status.get(key), int | float)}
     texts = {key: status[key] for key in TEXTS if isinstance(status.get(key), str)}
     return numbers | texts
@@ -138,7 +129,7 @@ def _result(folder: Path) -> dict[str, Any] | None:
 
 
 def _checkpoints(folder: Path) -> dict[str, Any] | None:
-    """Return what the checkpoints tell: ranks, islands, and when the last one was written."""
+    """Return what the checkpoints tell: ranks, islands, and the time of the last one."""
     from gsr.islands.checkpoints import Checkpoints
     from gsr.runs import run_folder
 
@@ -172,7 +163,7 @@ def _with_rate(found: dict[str, Any]) -> dict[str, Any]:
     return {**found, "evaluations_per_second": evaluations / seconds}
 
 
-# ---- how it reads ------------------------------------------------------------------------------
+# ---- as text -----------------------------------------------------------------------------------
 
 
 def as_text(found: dict[str, Any], now: float | None = None) -> str:
@@ -197,7 +188,7 @@ def _parts(found: dict[str, Any], now: float) -> Iterator[tuple[str, str]]:
         yield "search", f"{found['seconds']:,.1f} s{of}"
     if "evaluations" in found:
         rate = found.get("evaluations_per_second")
-        yield "candidates", f"{found['evaluations']:,}" + (f", {rate:,.0f} /s" if rate else "")
+        yield "evaluations", f"{found['evaluations']:,}" + (f", {rate:,.0f} /s" if rate else "")
     if "rmse" in found:
         yield "best RMSE", f"{found['rmse']:.3g}"
     if found.get("law"):
@@ -208,7 +199,7 @@ def _parts(found: dict[str, Any], now: float) -> Iterator[tuple[str, str]]:
 
 
 def _state(found: dict[str, Any], now: float) -> str:
-    from gsr.cli.shown import ENDINGS
+    from gsr.wording import ending
 
     state = found["state"]
     if state == "silent":
@@ -217,7 +208,7 @@ def _state(found: dict[str, Any], now: float) -> str:
         since = _span(_age(found, now)) if "time" in found else "an unknown time"
         return f"no sign of life for {since}; start it again, and it goes on from its checkpoints"
     reason = found.get("reason")
-    return f"{state}: {ENDINGS.get(reason, reason)}" if reason and state != "running" else state
+    return f"{state}: {ending(reason)}" if reason and state != "running" else state
 
 
 def _span(seconds: float) -> str:

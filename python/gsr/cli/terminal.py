@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import csv
+import math
 import os
 import signal
 import sys
@@ -23,33 +24,28 @@ OK, NO_LAW, FAILED, NOT_WRITTEN, INTERRUPTED = 0, 1, 2, 3, 130
 def at_least(kind: type[int] | type[float], low: int) -> Callable[[str], float]:
     """Return a reader of numbers that are at least `low`, and finite."""
     what = "a whole number" if kind is int else "a number"
-
-    def convert(text: str) -> float:
-        try:
-            value = kind(text)
-        except ValueError:
-            value = kind(-1)
-        if not low <= value < float("inf"):
-            raise argparse.ArgumentTypeError(f"must be {what} of at least {low}, got {text!r}")
-        return value
-
-    return convert
+    return _reader(kind, lambda value: low <= value < math.inf, f"{what} of at least {low}")
 
 
 def between(low: float, high: float) -> Callable[[str], float]:
     """Return a reader of numbers between two others."""
+    what = f"a number between {low:g} and {high:g}"
+    return _reader(float, lambda value: low < value < high, what)
 
-    def convert(text: str) -> float:
+
+def _reader(
+    kind: type[int] | type[float], accepts: Callable[[float], bool], what: str
+) -> Callable[[str], float]:
+    def read(text: str) -> float:
         try:
-            value = float(text)
+            value = kind(text)
         except ValueError:
-            value = low
-        if not low < value < high:
-            told = f"must be a number between {low:g} and {high:g}, got {text!r}"
-            raise argparse.ArgumentTypeError(told)
+            value = math.nan
+        if not accepts(value):
+            raise argparse.ArgumentTypeError(f"must be {what}, got {text!r}")
         return value
 
-    return convert
+    return read
 
 
 def writable_file(text: str) -> Path:

@@ -10,13 +10,14 @@ from typing import Any
 
 from gsr import _core
 from gsr.encoding.forms import cube_root, without_bars
+from gsr.encoding.powers import UNITS
 from gsr.encoding.rows import ONE, Argument, Part, Row, combined, matrix_of, variable
 from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.transformation import POWERS, Transformation
 
 #: The transformation that takes the n-th root.
-ROOTS = {1: "identity", 2: "sqrt", 3: "cbrt"}
+ROOTS = {power.denominator: name for name, power in POWERS.items() if power.numerator == 1}
 
 
 class Composer:
@@ -215,16 +216,16 @@ class Composer:
         return None
 
     def _identity(self, argument: Argument, reciprocal: bool = False) -> Row:
-        for name in ("identity", "inverse"):
+        for name, power in UNITS.items():
             if name in self.library:
-                divided = reciprocal != (name == "inverse")
+                divided = reciprocal != (power < 0)
                 if self.library.code(name) or not divided:
                     return Row(self.library.code(name), argument, divided)
         raise self._cannot("identity")
 
     @property
     def _has_identity(self) -> bool:
-        return "identity" in self.library or "inverse" in self.library
+        return any(name in self.library for name in UNITS)
 
     def _named(self, name: str, argument: Argument, what: Any, reciprocal: bool = False) -> Row:
         if name not in self.library or (reciprocal and not self.library.code(name)):

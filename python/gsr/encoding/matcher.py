@@ -14,7 +14,7 @@ from gsr.encoding.rows import PRODUCT, SUM, VARIABLE
 from gsr.exceptions import GSRError
 from gsr.formula import expression as read_expression
 from gsr.library import Library
-from gsr.transformation import POWERS, Transformation
+from gsr.transformation import EXPONENTIALS, POWERS, Transformation
 
 FoundRow = tuple[int, int, tuple[int, ...]]
 
@@ -137,14 +137,14 @@ class Matcher:
         """exp(a + b - c) = exp(a + b) exp(-c): linear terms stay together, products do not."""
         import sympy
 
-        linear: dict[str, list[int]] = {"exp": [], "exp_neg": []}
+        linear: dict[str, list[int]] = {EXPONENTIALS[1.0]: [], EXPONENTIALS[-1.0]: []}
         found: list[tuple[str, Argument]] = []
         for term in sympy.Add.make_args(factor.exp):
             n, part = term.as_coeff_Mul()
             read = self._argument(part)
             if read is None or not n.is_Integer:
                 raise self._cannot(factor)
-            name = "exp" if n > 0 else "exp_neg"
+            name = EXPONENTIALS[1.0 if n > 0 else -1.0]
             if read[0] == VARIABLE:
                 linear[name] += list(read[1]) * abs(int(n))
             else:

@@ -15,13 +15,12 @@ import numpy as np
 
 from gsr import _core
 from gsr.encoding.composer import Composer
+from gsr.encoding.fold import Arithmetic, fold
 from gsr.encoding.forms import with_cube_roots
 from gsr.encoding.matcher import Matcher, parsed
 from gsr.encoding.rows import (
-    ONE,
     VARIABLE,
     WEIGHTED,
-    Argument,
     IntegerMatrix,
     Matrix,
     Row,
@@ -116,11 +115,11 @@ def decode(
     decoder = Decoder(library, lambda v: name_of(matrix, names, v), absolute)
     product = sympy.Integer(1)
     for row in factors(matrix, library):
-        product *= decoder.row(row)
+        product *= fold(row, decoder)
     return product
 
 
-class Decoder:
+class Decoder(Arithmetic[Any]):
     """Turns rows into SymPy expressions.
 
     Parameters
@@ -141,34 +140,45 @@ class Decoder:
     ) -> None:
         self.library, self.name, self.absolute = library, name, absolute
 
-    def row(self, row: Row) -> Any:
-        """Return the transformation of the row's argument."""
+    def variable(self, v: int) -> Any:
+        """Return a symbol."""
         import sympy
 
-        argument = self.argument(row.argument)
-        if self.library.names[row.code] == "ln" and applies(self.absolute, row.number):
+        name = self.name(v)
+        return sympy.Symbol(name, real=True) if isinstance(name, str) else name
+
+    def one(self) -> Any:
+        """Return 1."""
+        return constant(1)
+
+    def scale(self, value: Any, factor: float) -> Any:
+        """Return a multiple; weights are Floats."""
+        return constant(factor) * value
+
+    def add(self, terms: Sequence[Any]) -> Any:
+        """Return a sum."""
+        import sympy
+
+        return sympy.Add(*terms)
+
+    def power(self, value: Any, n: int) -> Any:
+        """Return a power."""
+        return value ** constant(n)
+
+    def multiply(self, factors: Sequence[Any]) -> Any:
+        """Return a product."""
+        import sympy
+
+        return sympy.Mul(*factors)
+
+    def call(self, row: Row, argument: Any) -> Any:
+        """Return the transformation of an argument."""
+        import sympy
+
+        if self.library.traits[row.code].of_magnitude and applies(self.absolute, row.number):
             argument = sympy.Abs(argument)
         value = self.library.sympy(row.code, argument)
         return 1 / value if row.reciprocal else value
-
-    def argument(self, argument: Argument) -> Any:
-        """Return a sum or a product of operands."""
-        import sympy
-
-        parts = [(self._operand(base), constant(times)) for base, times in argument.parts]
-        if argument.is_product:
-            return sympy.Mul(*(base**times for base, times in parts))
-        return sympy.Add(*(times * base for base, times in parts))
-
-    def _operand(self, base: int | Row) -> Any:
-        import sympy
-
-        if isinstance(base, Row):
-            return self.row(base)
-        if base == ONE:
-            return sympy.Integer(1)
-        name = self.name(base)
-        return sympy.Symbol(name, real=True) if isinstance(name, str) else name
 
 
 def constant(value: float) -> Any:

@@ -7,8 +7,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from gsr.encoding.rows import PRODUCT, SUM, VARIABLE
+from gsr.transformation import POWERS
 
 Argument = tuple[int, tuple[int, ...]]
+#: The transformations t and 1/t, by name.
+UNITS = {name: power for name, power in POWERS.items() if abs(power) == 1}
 
 
 @dataclass(frozen=True)
@@ -33,16 +36,16 @@ def argument_of(kind: int, variables: Sequence[int]) -> Argument:
 def merged(powers: list[Power], n_v: int) -> list[Power]:
     """Put single variables under identity, and those under inverse, into products."""
     kept = [p for p in powers if not _single(p)]
-    for name in ("identity", "inverse"):
+    for name, power in UNITS.items():
         lone = sorted(p.argument[1][0] for p in powers if _single(p) and p.name == name)
         for start in range(0, len(lone), n_v):
             argument = argument_of(PRODUCT, lone[start : start + n_v])
-            kept.append(Power(name, Fraction(1 if name == "identity" else -1), argument))
+            kept.append(Power(name, power, argument))
     return kept
 
 
 def _single(power: Power) -> bool:
-    return power.name in ("identity", "inverse") and power.argument[0] == VARIABLE
+    return power.name in UNITS and power.argument[0] == VARIABLE
 
 
 def scales_for(powers: list[Power], sixth: Fraction, n_v: int) -> list[int] | None:

@@ -6,7 +6,7 @@ a small forest: each factor is a `Row`, whose argument holds variables, the numb
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -15,7 +15,6 @@ import numpy as np
 
 from gsr.exceptions import GSRError
 from gsr.library import Library
-from gsr.transformation import Array
 
 Matrix = Sequence[Sequence[float | None]]
 #: Integers, except for the weights of weighted sums.
@@ -46,6 +45,13 @@ class Row:
     reciprocal: bool = False
     number: int = field(default=0, compare=False)
 
+    def walk(self) -> Iterator[Row]:
+        """Yield this row and those inside it."""
+        yield self
+        for base, _ in self.argument.parts:
+            if isinstance(base, Row):
+                yield from base.walk()
+
 
 class Part(NamedTuple):
     """A variable, ONE or an inner row, with its multiple in a sum or its power in a product.
@@ -67,6 +73,12 @@ class Argument(NamedTuple):
     def lone(self) -> int | Row | None:
         """The one operand, if the argument is nothing else."""
         return self.parts[0].base if len(self.parts) == 1 and self.parts[0].times == 1 else None
+
+    @property
+    def variables(self) -> set[int]:
+        """The variables that it depends on, counted from 1."""
+        inner = [base.argument.variables for base, _ in self.parts if isinstance(base, Row)]
+        return {b for b, _ in self.parts if not isinstance(b, Row) and b != ONE}.union(*inner)
 
 
 def variable(v: int) -> Argument:
@@ -217,47 +229,6 @@ def name_of(matrix: Matrix, names: Sequence[Any] | None, v: int) -> Any:
 def applies(absolute: bool | Collection[int], i: int) -> bool:
     """Tell whether row i is among those meant."""
     return absolute if isinstance(absolute, bool) else i in absolute
-
-
-# ---- values ----------------------------------------------------------------------------------
-
-
-def argument_values(argument: Argument, X: Array, library: Library | None) -> Array:
-    """Return an argument over the rows of X; inner rows are of the library."""
-    values = np.full(len(X), float(argument.is_product))
-    with np.errstate(all="ignore"):
-        for base, times in argument.parts:
-            operand = _base_values(base, X, library)
-            if argument.is_product:
-                values *= operand**times
-            else:
-                values += times * operand
-    return values
-
-
-def row_values(row: Row, X: Array, library: Library) -> Array:
-    """Return a row's transformation of its argument over the rows of X."""
-    values: Array = library.table[row.code].value(argument_values(row.argument, X, library))
-    with np.errstate(all="ignore"):
-        return 1 / values if row.reciprocal else values
-
-
-def _base_values(base: int | Row, X: Array, library: Library | None) -> Array:
-    if isinstance(base, Row):
-        assert library is not None
-        return row_values(base, X, library)
-    return np.ones(len(X)) if base == ONE else X[:, base - 1]
-
-
-def negative_arguments(matrix: Matrix, library: Library, X: Array) -> tuple[int, ...]:
-    """Return the rows of ln whose argument is not positive on all of X, counted from 0."""
-    return tuple(
-        row.number
-        for row in rows(matrix, library)
-        if row is not None
-        and library.names[row.code] == "ln"
-        and not (argument_values(row.argument, X, library) > 0).all()
-    )
 
 
 # ---- writing ---------------------------------------------------------------------------------

@@ -8,8 +8,14 @@ from typing import Any
 
 from gsr.encoding.forms import with_cube_roots
 from gsr.encoding.writing import BARRED, is_closed, number, shown_name, weighted_sum
+from gsr.transformation import BUILTINS
 
-NAMES = {"log": "ln", "Abs": "abs", "atan": "arctan"}
+#: What the table calls functions that SymPy calls otherwise.
+NAMES = {
+    t.sympy.removesuffix("({})"): t.text.removesuffix("({})")
+    for t in BUILTINS.values()
+    if t.sympy.count("(") == 1 and t.sympy.endswith("({})") and t.sympy != t.text
+}
 Terms = list[tuple[float, Callable[[str], str]]]
 
 

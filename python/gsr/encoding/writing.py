@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from html import escape
 
+from gsr.encoding.fold import Algebra, fold
 from gsr.encoding.rows import ONE, Argument, Matrix, Part, Row, applies, factors, name_of
 from gsr.library import Library
-from gsr.transformation import BUILTINS, POWERS
+from gsr.transformation import BUILTINS, EXPONENTIALS, POWERS
 
 QUOTED = re.compile(r"`[^`]*`")
 BARRED = re.compile(r"\w+\|[^|]*\|")
 SIZE = re.compile(r"\|[^|]*\|")
 DIGITS = 6
-#: Reciprocals of each other.
-OPPOSITE = {"exp": "exp_neg", "exp_neg": "exp"}
 TOKEN = re.compile(
     r"`(?P<quoted>[^`]*)`|(?P<call>[^\W\d]\w*(?=\()|ln(?=\|))|(?P<name>[^\W\d]\w*)"
     r"|(?P<number>\d+\.?\d*)(?:e(?P<ten>-?\d+))?|\^(?P<power>\([^()]*\)|[\d.]+)|(?P<other>.)"
 )
-#: Signs of the argument.
-EXPONENTIALS = {"exp": 1.0, "exp_neg": -1.0}
 #: Text, exponent, and whether it is the call of a function.
 Power = tuple[str, float, bool]
 
@@ -50,10 +47,37 @@ def text(
     str
     """
     writer = Writer(library, lambda v: str(name_of(matrix, names, v)), absolute)
-    return writer.product(factors(matrix, library), coefficient)
+    return writer.basis_function(factors(matrix, library), coefficient)
 
 
-class Writer:
+@dataclass(frozen=True)
+class Written:
+    """A part of a formula as text.
+
+    Parameters
+    ----------
+    powers : callable
+        Returns what a power of it is a product of, given the exponent.
+    sum : str, optional
+        Its text without brackets, if it is a sum.
+    is_name : bool
+        Whether it is a variable or 1.
+    is_term : bool
+        Whether no brackets are needed after a minus.
+    """
+
+    powers: Callable[[int], list[Power]]
+    sum: str | None = None
+    is_name: bool = False
+    is_term: bool = True
+
+    @property
+    def text(self) -> str:
+        """The text where nothing stands beside it."""
+        return _joined(self.powers(1)) if self.sum is None else self.sum
+
+
+class Writer(Algebra[Written]):
     """Writes rows.
 
     Parameters
@@ -71,108 +95,110 @@ class Writer:
     ) -> None:
         self.library, self.name, self.absolute = library, name, absolute
 
-    def product(self, product: Sequence[Row], coefficient: str = "") -> str:
+    def basis_function(self, rows: Sequence[Row], coefficient: str = "") -> str:
         """Return a product of rows, with a number in front."""
-        return _joined((power for row in product for power in self._powers(row, 1)), coefficient)
+        return _joined((p for row in rows for p in fold(row, self).powers(1)), coefficient)
 
-    def _powers(self, row: Row, exponent: int) -> Iterator[Power]:
-        """Return what a power of the row is a product of."""
-        exponent = -exponent if row.reciprocal else exponent
-        logarithms, rest = self._split_exponential(row)
-        for base, times in logarithms:
-            yield self._raised(base), exponent * times, isinstance(base.argument.lone, Row)
-        if rest is None:
-            return
-        row = replace(row, argument=rest)
+    def operand(self, base: int | Row) -> str:
+        """Return an operand of a sum or a product."""
+        return _joined(fold(base, self).powers(1))
+
+    def variable(self, v: int) -> Written:
+        """Return a variable's name."""
+        shown = shown_name(self.name(v))
+        return Written(lambda n: [(shown, n, False)], is_name=True)
+
+    def one(self) -> Written:
+        """Return 1, which is not written in products."""
+        return Written(lambda n: [], sum="1", is_name=True)
+
+    def total(self, argument: Argument, parts: Sequence[Written]) -> Written:
+        """Return a sum; a lone part as it is."""
+        if argument.lone is not None:
+            return parts[0]
+        shown = dict(zip((base for base, _ in argument.parts), parts, strict=True))
+        terms = [
+            (times, partial(_joined, shown[base].powers(1)))
+            for base, times in _ordered(argument.parts)
+        ]
+        joined = weighted_sum(terms)
+        is_term = len(argument.parts) == 1 and argument.parts[0].times > 0
+        return Written(lambda n: [(f"({joined})", n, False)], joined, is_term=is_term)
+
+    def product(self, argument: Argument, parts: Sequence[Written]) -> Written:
+        """Return a product of powers."""
+        if argument.lone is not None:
+            return parts[0]
+        pairs = [(part, int(times)) for part, (_, times) in zip(parts, argument.parts, strict=True)]
+        return Written(lambda n: [p for part, times in pairs for p in part.powers(n * times)])
+
+    def call(self, row: Row, argument: Written) -> Written:
+        """Return the call of a function, or a power; exp(p ln(u)) is u^p."""
+        sign, traits = -1 if row.reciprocal else 1, self.library.traits[row.code]
         power = POWERS.get(self.library.names[row.code])
         if power is not None and power.denominator == 1:
-            yield from self._argument(row.argument, exponent * int(power))
-        else:
-            opposite = OPPOSITE.get(self.library.names[row.code]) if exponent < 0 else None
-            yield self._call(row, opposite), -exponent if opposite else exponent, True
+            if power == sign == 1:
+                return argument
+            return Written(lambda n: argument.powers(n * sign * int(power)))
+        raised, rest = self._split_exponential(row, traits.exponent)
+        if raised:
+            inside = fold(rest, self) if rest.parts else None
+            return Written(
+                lambda n: [
+                    *((base, n * sign * p, is_call) for base, p, is_call in raised),
+                    *(self._call(row, inside, n * sign) if inside else ()),
+                ]
+            )
+        return Written(lambda n: self._call(row, argument, n * sign))
 
-    def _split_exponential(self, row: Row) -> tuple[list[tuple[Row, float]], Argument | None]:
-        """Return ln(u) and p for the parts p ln(u) of an exponential, which is u^p, and the rest.
-
-        Of other rows all is rest; of exp(p ln(u)) nothing.
-        """
-        sign, argument = EXPONENTIALS.get(self.library.names[row.code]), row.argument
-        if sign is None or argument.is_product:
-            return [], argument
-        found = [
-            (base, sign * times)
-            for base, times in argument.parts
+    def _split_exponential(self, row: Row, rate: float) -> tuple[list[Power], Argument]:
+        """Return u and p for the parts p ln(u) of an exponential, which is u^p, and the rest."""
+        if not rate or row.argument.is_product:
+            return [], row.argument
+        logarithms = {
+            base: rate * times
+            for base, times in row.argument.parts
             if isinstance(base, Row) and self._is_real_logarithm(base, times)
+        }
+        rest = tuple(part for part in row.argument.parts if part.base not in logarithms)
+        raised = [
+            (self._raised(base), p, isinstance(base.argument.lone, Row))
+            for base, p in logarithms.items()
         ]
-        bases = [base for base, _ in found]
-        rest = tuple(part for part in argument.parts if part.base not in bases)
-        return found, Argument(False, rest) if rest else None
+        return raised, Argument(False, rest)
 
     def _is_real_logarithm(self, base: Row, times: float) -> bool:
         is_real = isinstance(times, float) and times != 1.0
-        return is_real and not base.reciprocal and self.library.names[base.code] == "ln"
+        return is_real and not base.reciprocal and self.library.traits[base.code].of_magnitude
 
     def _raised(self, logarithm: Row) -> str:
         """Return the u of ln(u) or ln|u|, to be raised to a power."""
-        argument = self._passed_on(logarithm.argument)
-        is_sum = _is_sum(argument)
-        shown = self._sum(argument) if is_sum else _joined(self._argument(argument, 1))
+        inside = fold(logarithm.argument, self)
         if not applies(self.absolute, logarithm.number):
-            return f"({shown})" if is_sum else shown
-        return f"abs({shown})" if "|" in shown else f"|{shown}|"
+            return inside.text if inside.sum is None else f"({inside.sum})"
+        return f"abs({inside.text})" if "|" in inside.text else f"|{inside.text}|"
 
-    def _argument(self, argument: Argument, exponent: int) -> Iterator[Power]:
-        if argument.lone == ONE:
-            return
-        if _is_sum(argument):
-            yield f"({self._sum(argument)})", exponent, False
-            return
-        for base, times in argument.parts:
-            if isinstance(base, Row):
-                yield from self._powers(base, exponent * int(times))
-            else:
-                yield shown_name(self.name(base)), exponent * int(times), False
-
-    def _sum(self, argument: Argument) -> str:
-        terms = _ordered(argument.parts)
-        return weighted_sum([(times, partial(self._term, base)) for base, times in terms])
-
-    def _term(self, base: int | Row, size: str) -> str:
-        if base == ONE:
-            return size or "1"
-        if isinstance(base, Row):
-            return self.product([base], size)
-        return f"{size} {shown_name(self.name(base))}".strip()
-
-    def _call(self, row: Row, name: str | None = None) -> str:
-        """Fill a template, with brackets around the argument only where it needs them."""
-        template = str(BUILTINS[name].text if name else self.library.table[row.code].text)
-        if self.library.names[row.code] == "ln" and applies(self.absolute, row.number):
+    def _call(self, row: Row, argument: Written, exponent: int) -> list[Power]:
+        """Return a power of a call; below the line exp is written with the other sign."""
+        traits = self.library.traits[row.code]
+        opposite = EXPONENTIALS.get(-traits.exponent) if exponent < 0 else None
+        template = str(BUILTINS[opposite].text if opposite else self.library.table[row.code].text)
+        if traits.of_magnitude and applies(self.absolute, row.number):
             template = template.replace("({})", "|{}|")
-        argument = self._passed_on(row.argument)
-        is_sum = _is_sum(argument)
-        shown = self._sum(argument) if is_sum else _joined(self._argument(argument, 1))
-        for outside, bracketed in (
-            ("({})", False),
-            ("|{}|", False),
-            ("(-{})", is_sum and (len(argument.parts) != 1 or argument.parts[0].times < 0)),
-            ("{}", not isinstance(argument.lone, int)),
-        ):
-            if outside in template:
-                return template.replace("{}", f"({shown})" if bracketed else shown)
-        return template
-
-    def _passed_on(self, argument: Argument) -> Argument:
-        """Return the argument of an inner row that does nothing else than hold it."""
-        inner = argument.lone
-        if not isinstance(inner, Row) or inner.reciprocal:
-            return argument
-        held = self.library.names[inner.code] == "identity"
-        return self._passed_on(inner.argument) if held else argument
+        return [(_filled(template, argument), abs(exponent) if opposite else exponent, True)]
 
 
-def _is_sum(argument: Argument) -> bool:
-    return not argument.is_product and argument.lone in (None, ONE)
+def _filled(template: str, argument: Written) -> str:
+    """Fill a template, with brackets around the argument only where it needs them."""
+    for outside, bracketed in (
+        ("({})", False),
+        ("|{}|", False),
+        ("(-{})", not argument.is_term),
+        ("{}", not argument.is_name),
+    ):
+        if outside in template:
+            return template.replace("{}", f"({argument.text})" if bracketed else argument.text)
+    return template
 
 
 def _ordered(parts: Sequence[Part]) -> list[Part]:

@@ -122,7 +122,7 @@ def _solved(
 ) -> Expression:
     """Write v = f(x) and y, and return the result."""
     written = body.dialect
-    right = Terms(body, equation.library, variables).total(equation.phi, equation.alpha)
+    right = Terms(body, equation.library, variables).side(equation.phi, equation.alpha)
     v = body.let(right, "v")
     if not written.scalar and len(used_variables(equation)) < len(variables):
         _broadcast(body, v, variables)

@@ -9,74 +9,14 @@ from collections.abc import Collection, Sequence
 
 from gsr.exceptions import GSRError
 
-C_WORDS = frozenset(
-    [
-        "auto",
-        "break",
-        "case",
-        "char",
-        "const",
-        "continue",
-        "default",
-        "do",
-        "double",
-        "else",
-        "enum",
-        "extern",
-        "float",
-        "for",
-        "goto",
-        "if",
-        "inline",
-        "int",
-        "long",
-        "main",
-        "register",
-        "restrict",
-        "return",
-        "short",
-        "signed",
-        "sizeof",
-        "static",
-        "struct",
-        "switch",
-        "typedef",
-        "union",
-        "unsigned",
-        "void",
-        "volatile",
-        "while",
-        "asm",
-        "bool",
-        "true",
-        "false",
-        "typeof",
-        "linux",
-        "unix",
-        "errno",
-        "HUGE_VAL",
-        "HUGE_VALF",
-        "HUGE_VALL",
-        "INFINITY",
-        "NAN",
-        "NULL",
-        "math_errhandling",
-        "fpclassify",
-        "isfinite",
-        "isinf",
-        "isnan",
-        "isnormal",
-        "signbit",
-        "isgreater",
-        "isgreaterequal",
-        "isless",
-        "islessequal",
-        "islessgreater",
-        "isunordered",
-        "float_t",
-        "double_t",
-    ]
-)
+RESERVED_IN_C = """
+auto break case char const continue default do double else enum extern float for goto if inline int
+long main register restrict return short signed sizeof static struct switch typedef union unsigned
+void volatile while asm bool true false typeof linux unix errno HUGE_VAL HUGE_VALF HUGE_VALL
+INFINITY NAN NULL math_errhandling fpclassify isfinite isinf isnan isnormal signbit isgreater
+isgreaterequal isless islessequal islessgreater isunordered float_t double_t
+"""
+C_WORDS = frozenset(RESERVED_IN_C.split())
 PYTHON_WORDS = frozenset(
     [*keyword.kwlist, *keyword.softkwlist, "abs", "float", "math", "np", "torch", "jax", "jnp"]
 )

@@ -170,7 +170,7 @@ class Solver:
 
     def _left(self, body: Body, y: Expression) -> Expression:
         terms = Terms(body, self.inversion.library, [y])
-        return terms.total(self.inversion.psi, self.inversion.beta)
+        return terms.side(self.inversion.psi, self.inversion.beta)
 
     def _numeric(self, v: Expression) -> list[Solution]:
         self.is_numeric = True
@@ -222,7 +222,7 @@ class Solver:
         else:
             terms = Terms(body, self.inversion.library, [Expression("y")])
             sizes = [
-                self.dialect.call("fabs", terms.total([matrix], [c]))
+                self.dialect.call("fabs", terms.side([matrix], [c]))
                 for matrix, c in zip(self.inversion.psi, self.inversion.beta, strict=True)
             ]
             value = self.dialect.add([(1.0, size) for size in sizes])

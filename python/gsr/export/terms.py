@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from textwrap import wrap
 from typing import Any
 
 import numpy as np
 
-from gsr.encoding.rows import ONE, Argument, Matrix, Row, factors, row_values
+from gsr.encoding.fold import Algebra, fold
+from gsr.encoding.rows import ONE, Argument, Matrix, Row, factors
+from gsr.encoding.values import row_values
 from gsr.equation import Equation
 from gsr.export.names import fresh
 from gsr.export.syntax import Dialect, Expression
@@ -17,6 +19,7 @@ from gsr.library import Library, Transformation
 from gsr.transformation import apply_symbolic
 
 WIDTH = 100
+Write = Callable[[], Expression]
 
 
 class Body:
@@ -52,7 +55,7 @@ class Body:
         return value if value.is_name else self.let(value, name)
 
 
-class Terms:
+class Terms(Algebra[Write]):
     """Writes basis functions.
 
     Parameters
@@ -69,22 +72,24 @@ class Terms:
         self.body, self.library, self.variables = body, library, variables
         self.dialect = body.dialect
 
-    def total(self, matrices: Sequence[Matrix], coefficients: Any) -> Expression:
+    def side(self, matrices: Sequence[Matrix], coefficients: Any) -> Expression:
         """Write a sum of basis functions with their coefficients."""
         terms: list[tuple[float, Expression | None]] = []
         for matrix, c in zip(matrices, coefficients, strict=True):
             product = factors(matrix, self.library)
-            constants = [row for row in product if not _variables(row.argument)]
-            others = [row for row in product if _variables(row.argument)]
+            constants = [row for row in product if not row.argument.variables]
+            others = [row for row in product if row.argument.variables]
             size = float(c) * self._value(constants)
-            terms.append((size, self.product(others) if others else None))
+            terms.append((size, self.basis_function(others) if others else None))
         # The constant comes last.
         return self.dialect.add(sorted(terms, key=lambda term: term[1] is None))
 
-    def product(self, product: Sequence[Row]) -> Expression:
+    def basis_function(self, rows: Sequence[Row]) -> Expression:
         """Write a product of rows, those under the line together."""
-        above = [self.row(replace(r, reciprocal=False)) for r in product if not r.reciprocal]
-        below = [self.row(replace(r, reciprocal=False)) for r in product if r.reciprocal]
+        above, below = (
+            [fold(replace(r, reciprocal=False), self)() for r in rows if r.reciprocal == under]
+            for under in (False, True)
+        )
         return self._quotient(above, below)
 
     def _quotient(self, above: list[Expression], below: list[Expression]) -> Expression:
@@ -96,38 +101,65 @@ class Terms:
         nothing = np.zeros((1, len(self.variables)))
         return float(np.prod([row_values(row, nothing, self.library) for row in product]))
 
-    def row(self, row: Row) -> Expression:
-        """Write a transformation of an argument."""
-        if not _variables(row.argument):
-            return self.dialect.number(self._value([row]))
+    def argument(self, argument: Argument) -> Expression:
+        """Write a sum or a product of operands."""
+        return fold(argument, self)()
+
+    # ---- the algebra: what writes a part when it is called, after the statements that it needs
+
+    def variable(self, v: int) -> Write:
+        """Return what writes a variable."""
+        return lambda: self.variables[v - 1]
+
+    def one(self) -> Write:
+        """Return what writes 1."""
+        return lambda: self.dialect.number(1.0)
+
+    def total(self, argument: Argument, parts: Sequence[Write]) -> Write:
+        """Return what writes a sum."""
+        pairs = [*zip(parts, argument.parts, strict=True)]
+        return lambda: self.dialect.add(
+            [(float(n), None if base == ONE else write()) for write, (base, n) in pairs]
+        )
+
+    def product(self, argument: Argument, parts: Sequence[Write]) -> Write:
+        """Return what writes a product, as a quotient where there are negative powers."""
+
+        def write() -> Expression:
+            powers = [
+                (self._power(part(), abs(n)), n > 0)
+                for part, (_, n) in zip(parts, argument.parts, strict=True)
+            ]
+            above, below = ([p for p, over in powers if over == side] for side in (True, False))
+            return self._quotient(above, below)
+
+        return write
+
+    def _power(self, operand: Expression, n: float) -> Expression:
+        return self.dialect.power(self.body.named(operand) if n > 1 else operand, n)
+
+    def call(self, row: Row, argument: Write) -> Write:
+        """Return what writes a transformation; one without variables is a number."""
+        if not row.argument.variables:
+            return lambda: self.dialect.number(self._value([row]))
         if row.reciprocal:
-            return self._quotient([], [self.row(replace(row, reciprocal=False))])
+            whole = self.call(replace(row, reciprocal=False), argument)
+            return lambda: self._quotient([], [whole()])
         entry = self.library.entries[row.code]
-        argument = self.argument(row.argument)
         if isinstance(entry, Transformation):
-            return Expression(f"{self._own(entry)}({argument.text})")
-        code = str(self.library.table[row.code].code)
+            own = entry
+
+            def write() -> Expression:
+                shown = argument().text
+                return Expression(f"{self._own(own)}({shown})")
+
+            return write
+        return lambda: self._template(str(self.library.table[row.code].code), argument())
+
+    def _template(self, code: str, argument: Expression) -> Expression:
         if code.count("{}") > 1:
             argument = self.body.named(argument)
         return self.dialect.template(code, argument)
-
-    def argument(self, argument: Argument) -> Expression:
-        """Write a sum or a product of operands."""
-        if not argument.is_product:
-            return self.dialect.add(
-                [(float(n), None if b == ONE else self._operand(b)) for b, n in argument.parts]
-            )
-        parts = [(self._power(base, abs(n)), n) for base, n in argument.parts]
-        return self._quotient([p for p, n in parts if n > 0], [p for p, n in parts if n < 0])
-
-    def _power(self, base: int | Row, n: float) -> Expression:
-        operand = self._operand(base)
-        return self.dialect.power(self.body.named(operand) if n > 1 else operand, n)
-
-    def _operand(self, base: int | Row) -> Expression:
-        if isinstance(base, Row):
-            return self.row(base)
-        return self.dialect.number(1.0) if base == ONE else self.variables[base - 1]
 
     def _own(self, entry: Transformation) -> str:
         """Write a transformation of the user's own as a function, and return its name."""
@@ -142,22 +174,12 @@ class Terms:
         return name
 
 
-def _variables(argument: Argument) -> set[int]:
-    found: set[int] = set()
-    for base, _ in argument.parts:
-        if isinstance(base, Row):
-            found |= _variables(base.argument)
-        elif base != ONE:
-            found.add(base)
-    return found
-
-
 def used_variables(equation: Equation) -> set[int]:
     """Return the features that the source reads, counted from 1."""
     rows = [row for matrix in equation.phi for row in factors(matrix, equation.library)]
     rule = equation.inversion.branches.sign
     arguments = [row.argument for row in rows] + list(rule.arguments if rule else ())
-    return set().union(*map(_variables, arguments))
+    return set().union(*(argument.variables for argument in arguments))
 
 
 def function(

@@ -1,101 +1,73 @@
 """The loop of a rank: its islands evolve, each in a thread, while migrants come and go.
 
-The main thread never computes: it looks after messages, agreement, signals and checkpoints some
-dozens of times a second. What ends a run is agreed among all ranks and the same on each.
+The main thread does not compute: some dozens of times a second it handles messages, agreement,
+signals and checkpoints. All ranks agree on when and why a run ends.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gsr.islands.exchange import Exchange
+from gsr.islands.local_island import Counts, LocalIsland
 from gsr.islands.migration import Migration
-from gsr.islands.resident import Counts, Resident
 from gsr.islands.transport import Agreement, Transport
+from gsr.search import ENDINGS
 
-#: Seconds between two looks of the main thread, and between two agreements.
+#: Seconds between two polls of the main thread, and between two agreements.
 POLL, BEAT = 0.03, 0.2
-#: Seconds between two looks for what others owe in lock-step.
+#: Seconds between two polls in lock-step, where others wait.
 SHORT_POLL = 0.002
-#: Seconds in which one checkpoint will do, when all ranks are asked for one.
+#: When all ranks are asked for a checkpoint, one of the last so many seconds is recent enough.
 SOON = 1.0
 #: Seconds after which an island migrates in any case, unless in lock-step.
 LONGEST_TURN = 5.0
 #: The least work of an epoch, in individuals.
 LEAST_WORK = 60.0
-
-#: Why a run ends, the strongest last: of several reasons at once that one counts on every rank.
-REASONS = (
-    "running", "max_generations", "max_evals", "max_time", "threshold", "exact", "stopped",
-    "interrupted", "terminated",
-)  # fmt: skip
+#: Of several reasons to end at once, every rank takes the last in this order.
+REASONS = ("running", *ENDINGS)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """When a run ends at the latest; None: no limit.
+    """When a run ends at the latest; None: no limit."""
 
-    Parameters
-    ----------
-    max_time : float
-        Seconds of search, those before a resumption included.
-    max_evals : int
-        Individuals of all islands together.
-    """
-
+    #: Seconds of search, including those before a resumption.
     max_time: float | None = None
+    #: Evaluations of all islands together.
     max_evals: int | None = None
 
 
 @dataclass(frozen=True)
-class State:
-    """What all ranks know about the run.
+class RunState:
+    """What all ranks know about the run."""
 
-    Parameters
-    ----------
-    status : str
-        ``"running"``, or why it ends.
-    save : bool
-        Whether somebody asks for a checkpoint.
-    seconds : float
-        Of search, on the rank that has most.
-    generation, evaluations : int
-        The largest, and all.
-    rmse : float
-        The best error.
-    """
-
+    #: ``"running"``, or why it ends.
     status: str = "running"
+    #: Whether some rank asks for a checkpoint.
     save: bool = False
+    #: Seconds of search, on the rank that has searched longest.
     seconds: float = 0.0
+    #: The largest generation, evaluations of all islands, and the best error.
     generation: int = 0
     evaluations: int = 0
     rmse: float = float("inf")
 
 
 @dataclass
-class Wishes:
-    """What this rank asks for; signal handlers and callbacks set it.
+class Requests:
+    """What this rank asks for; signal handlers and callbacks set it."""
 
-    Parameters
-    ----------
-    reason : str
-        Why the run should end; ``"running"``: it should not.
-    save_now : bool
-        Whether this rank should save at once.
-    save : bool
-        Whether all should.
-    signals : list of str
-        What has arrived and is not recorded yet.
-    """
-
+    #: Why the run should end; ``"running"`` if it should not.
     reason: str = "running"
+    #: Whether this rank should save at once, and whether all should.
     save_now: bool = False
     save: bool = False
+    #: Signals that have arrived and are not recorded yet.
     signals: list[str] = field(default_factory=list)
 
     def stop(self, reason: str) -> None:
@@ -104,16 +76,16 @@ class Wishes:
 
 
 class Watcher:
-    """What a run calls while it goes on; this one does nothing."""
+    """What an `Archipelago` calls in its main thread while it runs; this one does nothing."""
 
-    def look(self, state: State) -> None:
-        """See how far it is, in the main thread, at every look."""
+    def on_poll(self, run: Archipelago) -> None:
+        """Update figures and display; called at every poll, and at the end."""
 
-    def save(self, residents: Sequence[Resident], sequence: int | None) -> None:
+    def save(self, run: Archipelago, sequence: int | None) -> None:
         """Save the snapshots; in lock-step under the number of the epoch."""
 
-    def save_both(self, residents: Sequence[Resident]) -> None:
-        """Save the snapshots of the last two epochs: of ranks in lock-step one may be ahead."""
+    def save_both(self, run: Archipelago) -> None:
+        """Save the snapshots of the last two epochs: in lock-step one rank may be ahead."""
 
     def save_is_due(self) -> bool:
         """Tell whether it is time for a checkpoint."""
@@ -129,53 +101,93 @@ class Archipelago:
 
     Parameters
     ----------
-    residents : sequence of Resident
-        They are those of this rank, in order.
+    islands : sequence of LocalIsland
+        The islands of this rank, in order.
     migration : Migration
         What they exchange.
     transport : Transport
-        The way to other ranks.
+        Connects the ranks.
     limits : Limits
         When to end.
     deterministic : bool
         Lock-step: the same islands, seeds and settings give the same laws, bit for bit.
     n_threads : int
         Islands that run at a time.
-    before : State, optional
-        What earlier pieces of the run have done.
+    before : RunState, optional
+        What was done before the run was resumed.
     watcher : Watcher
-        What to call meanwhile.
+        Called while the search runs.
     """
 
     def __init__(
         self,
-        residents: Sequence[Resident],
+        islands: Sequence[LocalIsland],
         migration: Migration,
         transport: Transport,
         limits: Limits,
         *,
         deterministic: bool = False,
         n_threads: int = 1,
-        before: State | None = None,
+        before: RunState | None = None,
         watcher: Watcher | None = None,
     ) -> None:
-        self.residents = list(residents)
+        self.islands = list(islands)
         self.migration = migration
         self.transport = transport
         self.limits = limits
-        self.wishes = Wishes()
-        self.state = before or State()
+        self.requests = Requests()
+        self.state = before or RunState()
         self.deterministic = deterministic
+        self.watcher = watcher or Watcher()
         self._n_threads = n_threads
         self._before = self.state.seconds
-        self._watcher = watcher or Watcher()
-        by_number = {each.number: each for each in self.residents}
-        self._exchange = Exchange(by_number, migration, transport, len(self.residents))
+        by_number = {each.number: each for each in self.islands}
+        self._exchange = Exchange(by_number, migration, transport, len(self.islands))
+        self._steps: Iterator[None] | None = None
+        self._is_over = False
         self._agreement: Agreement | None = None
         self._next_beat = 0.0
         self._saved_at = float("-inf")
         self._start = time.perf_counter()
         self._thread_start = time.thread_time()
+
+    # ---- the search --------------------------------------------------------------------------
+
+    @property
+    def first(self) -> Any:
+        """The first island of this rank, which starts from known laws and merges those of all."""
+        return self.islands[0].island
+
+    @property
+    def status(self) -> str:
+        """``"running"``, or why the search has ended."""
+        return self.state.status if self._is_over else "running"
+
+    @property
+    def generation(self) -> int:
+        """The generation of the island that is furthest."""
+        local = max(each.generation for each in self.islands)
+        return local if self.transport.size == 1 else max(local, self.state.generation)
+
+    @property
+    def evaluations(self) -> int:
+        """The number of evaluations of all islands, as far as this rank knows."""
+        return max(self.state.evaluations, self._evaluations())
+
+    @property
+    def best_rmse(self) -> float:
+        """The error of the best law, as far as this rank knows."""
+        return min(self.state.rmse, *(each.rmse for each in self.islands))
+
+    @property
+    def scanned_features(self) -> list[int]:
+        """The features that the guide combines with each other, numbered from 1."""
+        return list(self.first.scanned_features)
+
+    @property
+    def n_unconverged(self) -> int:
+        """The number of ADMM solves of this rank that reached their limit of iterations."""
+        return sum(each.island.n_unconverged for each in self.islands)
 
     @property
     def main_seconds(self) -> float:
@@ -192,20 +204,36 @@ class Archipelago:
         """What migration did on this rank."""
         total = Counts()
         for name in vars(total):
-            setattr(total, name, sum(getattr(each.counts, name) for each in self.residents))
+            setattr(total, name, sum(getattr(each.counts, name) for each in self.islands))
         return total
 
-    def run(self) -> State:
-        """Search until all ranks agree that it is over."""
-        for _ in self.steps():
-            pass
-        return self.state
+    def front(self) -> list[Any]:
+        """Return the Pareto front of the first island."""
+        return list(self.first.front())
+
+    def runners_up(self) -> list[Any]:
+        """Return the laws that are slightly worse than the front."""
+        return list(self.first.runners_up())
+
+    def run(self, seconds: float = float("inf")) -> str:
+        """Search for so long, or until all ranks agree that it is over; return the status.
+
+        Islands continue to run in their threads after a time limit.
+        """
+        ends = time.perf_counter() + seconds
+        if self._steps is None:
+            self._steps = self.steps()
+        for _ in self._steps:
+            if time.perf_counter() >= ends:
+                return "running"
+        return self.status
 
     def steps(self) -> Iterator[None]:
-        """Search in small steps of the main thread; islands go on between them."""
+        """Search in small steps of the main thread; islands run between them."""
+        self._is_over = False
         self._start = time.perf_counter()
         self._thread_start = time.thread_time()
-        # What earlier pieces of the run have done is the same on all ranks.
+        # What was done before a resumption is the same on all ranks.
         over = self._reason("running", self._before, self.state.evaluations, 1)
         self.state = replace(self.state, status=over)
         with ThreadPoolExecutor(self._n_threads, "island") as pool:
@@ -214,22 +242,24 @@ class Archipelago:
             finally:
                 self._interrupt()
         if not self.deterministic:
-            for each in self.residents:
+            for each in self.islands:
                 each.keep()
             yield from self._count_together()
-        self._watcher.look(self.state)
+        self._is_over = True
+        self.watcher.on_poll(self)
 
     def resume(self, limits: Limits) -> None:
-        """Make a run that has ended ready to go on."""
+        """Let a run that has ended continue."""
         self.limits = limits
-        self.wishes = Wishes()
+        self.requests = Requests()
+        self._steps, self._is_over = None, False
         self._before = self.seconds
         self.state = replace(self.state, status="running", save=False)
 
     def merge_laws(self) -> bool:
-        """Bring the laws of all islands to the first one of rank 0; True there."""
-        first = self.residents[0].island
-        for each in self.residents[1:]:
+        """Merge the laws of all islands into the first one of rank 0; True there."""
+        first = self.first
+        for each in self.islands[1:]:
             first.add_laws(each.island.laws())
 
         def join(_: bytes, other: bytes) -> bytes:
@@ -238,33 +268,33 @@ class Archipelago:
 
         return self.transport.merge(first.laws(), join) is not None
 
-    # ---- throughput: nobody waits for anybody ------------------------------------------------
+    # ---- throughput: no island waits for another ---------------------------------------------
 
     def _freely(self, pool: ThreadPoolExecutor) -> Iterator[None]:
-        running = {self._begin(pool, each): each for each in self.residents}
+        running = {self._begin(pool, each): each for each in self.islands}
         while self.state.status == "running":
             done, _ = wait(running, timeout=POLL, return_when=FIRST_COMPLETED)
             for future in done:
-                resident = running.pop(future)
+                local = running.pop(future)
                 self._note_status(future)
-                self._exchange.send(resident)
-                resident.keep()
-                if resident.status == "running":
-                    running[self._begin(pool, resident)] = resident
+                self._exchange.send(local)
+                local.keep()
+                if local.status == "running":
+                    running[self._begin(pool, local)] = local
             if not running:
                 time.sleep(POLL)
             self._exchange.receive()
             self._beat()
             self._save_if_asked()
             if self.state.status == "running":
-                self._watcher.look(self.state)
+                self.watcher.on_poll(self)
             yield
         self._interrupt()
         for future in running:
-            future.result()  # what failed there must not be lost
+            future.result()  # raises what failed there
 
     def _count_together(self) -> Iterator[None]:
-        """Agree on what was done until all islands were at rest: so much a resumption finds."""
+        """Agree on the work of all islands after they have stopped, which is what is saved."""
         status = self.state.status
         self._agreement = self.transport.agree(*self._contribution())
         while not self._learn():
@@ -272,14 +302,14 @@ class Archipelago:
             time.sleep(SHORT_POLL)
         self.state = replace(self.state, status=status, save=False)
 
-    def _begin(self, pool: ThreadPoolExecutor, resident: Resident) -> Future[str]:
+    def _begin(self, pool: ThreadPoolExecutor, local: LocalIsland) -> Future[str]:
         seconds = LONGEST_TURN
         if self.limits.max_time is not None:
             seconds = min(seconds, max(self.limits.max_time - self.seconds, 0.0))
-        return pool.submit(resident.turn, self.migration, self._goal(resident), seconds)
+        return pool.submit(local.turn, self.migration, self._goal(local), seconds)
 
     def _beat(self) -> None:
-        """Agree again and again; a new round begins when all have heard of the last."""
+        """Agree at regular intervals; a round begins when the last one is known to all ranks."""
         now = time.perf_counter()
         if self._agreement is None and now >= self._next_beat:
             self._agreement = self.transport.agree(*self._contribution())
@@ -288,11 +318,11 @@ class Archipelago:
 
     def _save_if_asked(self) -> None:
         asked = self.state.save and time.perf_counter() - self._saved_at >= SOON
-        if self.wishes.save_now or asked or self._watcher.save_is_due():
-            self._watcher.save(self.residents, None)
+        if self.requests.save_now or asked or self.watcher.save_is_due():
+            self.watcher.save(self, None)
             self._saved_at = time.perf_counter()
-            self.wishes.save = self.wishes.save or self.wishes.save_now
-            self.wishes.save_now = False
+            self.requests.save = self.requests.save or self.requests.save_now
+            self.requests.save_now = False
         self.state = replace(self.state, save=False)
 
     # ---- deterministic: in lock-step ---------------------------------------------------------
@@ -303,19 +333,19 @@ class Archipelago:
             if self._is_cut():
                 return
             yield from self._exchange_together()
-            # Before the agreement: what it counts must be what a resumption finds in the snapshots.
-            for each in self.residents:
+            # Before the agreement: it must count what the snapshots hold.
+            for each in self.islands:
                 each.let_in(self.migration)
                 each.keep()
             yield from self._agree_together()
             if self.state.save:
-                self._watcher.save(self.residents, self.residents[0].epoch)
-                self.wishes.save = False  # it may have been asked for again meanwhile
+                self.watcher.save(self, self.islands[0].epoch)
+                self.requests.save = False  # it may have been requested again meanwhile
 
     def _evolve_together(self, pool: ThreadPoolExecutor) -> Iterator[None]:
         """Let all islands of this rank do the work of an epoch."""
         running = {
-            pool.submit(each.turn, self.migration, self._goal(each)) for each in self.residents
+            pool.submit(each.turn, self.migration, self._goal(each)) for each in self.islands
         }
         while running:
             done, running = wait(running, timeout=POLL, return_when=FIRST_COMPLETED)
@@ -327,32 +357,32 @@ class Archipelago:
                 self._interrupt()
 
     def _is_cut(self) -> bool:
-        """Tell whether one rank alone ends within an epoch, for a reason that nobody can repeat."""
-        reason = self._reason(self.wishes.reason, self.seconds, self._evaluations(), 1)
+        """Tell whether a single rank must end within an epoch, which makes it not repeatable."""
+        reason = self._reason(self.requests.reason, self.seconds, self._evaluations(), 1)
         cut = reason in ("max_time", "stopped", "interrupted", "terminated")
         if not cut or self.transport.size > 1:
             return False
-        self.state = State(
+        self.state = RunState(
             reason,
             seconds=self.seconds,
-            generation=max(each.generation for each in self.residents),
+            generation=max(each.generation for each in self.islands),
             evaluations=self._evaluations(),
-            rmse=min(each.rmse for each in self.residents),
+            rmse=min(each.rmse for each in self.islands),
         )
         return True
 
-    def _goal(self, resident: Resident) -> float:
-        goal = float(resident.island.work) + self.migration.interval
+    def _goal(self, local: LocalIsland) -> float:
+        goal = float(local.island.work) + self.migration.interval
         if self.limits.max_evals is None:
             return goal
-        # An individual is at least its work: near the limit epochs become short.
-        n_islands = len(self.residents) * self.transport.size
+        # An individual costs at least one unit of work: near the limit epochs become short.
+        n_islands = len(self.islands) * self.transport.size
         left = (self.limits.max_evals - self.state.evaluations) / n_islands
-        return min(goal, float(resident.island.work) + max(left, LEAST_WORK))
+        return min(goal, float(local.island.work) + max(left, LEAST_WORK))
 
     def _exchange_together(self) -> Iterator[None]:
-        outgoing = self._exchange.due_messages(self.residents)
-        expected = self._exchange.expected(self.residents)
+        outgoing = self._exchange.due_messages(self.islands)
+        expected = self._exchange.expected(self.islands)
         while outgoing or expected:
             self._exchange.try_to_send(outgoing)
             self._exchange.take(expected)
@@ -370,19 +400,19 @@ class Archipelago:
         time.sleep(SHORT_POLL)
 
     def _watch_in_step(self) -> None:
-        """Look after everything but the islands; snapshots are those of the last epoch."""
-        if self.wishes.save_now:
-            self._watcher.save_both(self.residents)
-            self.wishes.save_now = False
-        self.wishes.save = self.wishes.save or self._watcher.save_is_due()
-        self._watcher.look(self.state)
+        """Handle requests; snapshots are those of the last epoch."""
+        if self.requests.save_now:
+            self.watcher.save_both(self)
+            self.requests.save_now = False
+        self.requests.save = self.requests.save or self.watcher.save_is_due()
+        self.watcher.on_poll(self)
 
     # ---- agreement ---------------------------------------------------------------------------
 
     def _note_status(self, future: Future[str]) -> None:
         status = future.result()
         if status in ("exact", "threshold"):
-            self.wishes.stop(status)
+            self.requests.stop(status)
 
     def _reason(self, reason: str, seconds: float, evaluations: float, n_running: float) -> str:
         limits = self.limits
@@ -396,29 +426,29 @@ class Archipelago:
         return max(reasons, key=REASONS.index)
 
     def _evaluations(self) -> int:
-        return sum(each.evaluations + each.absorbed_evaluations for each in self.residents)
+        return sum(each.evaluations + each.absorbed_evaluations for each in self.islands)
 
     def _contribution(self) -> tuple[list[float], list[float]]:
         maxima = [
-            float(REASONS.index(self.wishes.reason)),
-            float(self.wishes.save),
-            float(self.deterministic and not self._watcher.can_save()),
+            float(REASONS.index(self.requests.reason)),
+            float(self.requests.save),
+            float(self.deterministic and not self.watcher.can_save()),
             self.seconds,
-            float(max(each.generation for each in self.residents)),
-            -min(each.rmse for each in self.residents),
+            float(max(each.generation for each in self.islands)),
+            -min(each.rmse for each in self.islands),
         ]
-        self.wishes.save = False
-        n_running = sum(each.status == "running" for each in self.residents)
+        self.requests.save = False
+        n_running = sum(each.status == "running" for each in self.islands)
         return maxima, [float(self._evaluations()), float(n_running)]
 
     def _learn(self) -> bool:
-        """Take over what all have agreed on; False if they have not yet."""
+        """Take over what all ranks have agreed on; False if they have not yet."""
         found = self._agreement.result() if self._agreement is not None else None
         if found is None:
             return False
         self._agreement = None
         (reason, save, busy, seconds, generation, best), (evaluations, n_running) = found
-        self.state = State(
+        self.state = RunState(
             self._reason(REASONS[int(reason)], seconds, evaluations, n_running),
             bool(save) and not busy,
             seconds,
@@ -429,11 +459,5 @@ class Archipelago:
         return True
 
     def _interrupt(self) -> None:
-        for each in self.residents:
+        for each in self.islands:
             each.island.interrupt()
-
-
-def make_residents(make_island: Callable[[int], Any], rank: int, per_rank: int) -> list[Resident]:
-    """Make the islands of a rank."""
-    numbers = range(rank * per_rank, (rank + 1) * per_rank)
-    return [Resident(number, make_island(number)) for number in numbers]

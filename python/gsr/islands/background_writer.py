@@ -1,7 +1,8 @@
-"""Checkpoints written by a thread of their own, so that no search waits for a disk."""
+"""Checkpoints written by a thread of their own, so that the search never waits for a disk."""
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Mapping
@@ -9,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gsr.islands.checkpoints import MANIFEST, Checkpoints
-from gsr.islands.troubles import Tell, Troubles
+from gsr.islands.write_failures import WriteFailures
 
+log = logging.getLogger(__name__)
 #: Seconds between a failure and the next try: the first pause, and the longest.
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 60.0
 
@@ -26,24 +28,21 @@ class _Job:
 class BackgroundWriter:
     """Writes checkpoints in the background, the newest of each island.
 
-    A failure is told once for each kind, and tried again: after a pause that grows, or when
+    A failure is logged once for each kind, and tried again: after a pause that grows, or when
     something newer comes.
 
     Parameters
     ----------
     checkpoints : Checkpoints
         Where they go. Nobody else should write there meanwhile.
-    tell : callable
-        Takes sentences about failures, in the writer's thread.
     depth : int
-        How many of an island may wait; older ones are given up.
+        How many of an island may wait; older ones are dropped.
     """
 
-    def __init__(self, checkpoints: Checkpoints, tell: Tell, depth: int = 1) -> None:
+    def __init__(self, checkpoints: Checkpoints, depth: int = 1) -> None:
         self._depth = depth
         self._checkpoints = checkpoints
-        self._tell = tell
-        self._troubles = Troubles("checkpoints", tell)
+        self._failures = WriteFailures("checkpoints", log)
         self._changed = threading.Condition()
         self._waiting: dict[int, list[_Job]] = {}
         self._current: _Job | None = None
@@ -57,7 +56,7 @@ class BackgroundWriter:
     def submit(
         self, island: int, sequence: int, payload: bytes, about: Mapping[str, Any] | None = None
     ) -> None:
-        """Take a checkpoint to write; of that island older ones that wait are given up for it."""
+        """Take a checkpoint to write; it replaces older ones of that island that wait."""
         with self._changed:
             waiting = [job for job in self._waiting.get(island, []) if job.sequence != sequence]
             waiting.append(_Job(island, sequence, payload, dict(about or {})))
@@ -65,7 +64,7 @@ class BackgroundWriter:
             self._try_now()
 
     def flush(self, timeout: float) -> bool:
-        """Wait until all is written; False if that takes longer than so many seconds."""
+        """Wait until all is written; False after so many seconds."""
         with self._changed:
             self._try_now()
             return self._changed.wait_for(self._is_idle, timeout)
@@ -81,7 +80,7 @@ class BackgroundWriter:
             return self._written.get(island)
 
     def close(self, timeout: float) -> bool:
-        """Write what is left and end the thread; False if not all could be written in time."""
+        """Write the rest and end the thread; False if not all could be written in time."""
         done = self.flush(timeout)
         with self._changed:
             self._closed = True
@@ -107,17 +106,17 @@ class BackgroundWriter:
                 self._checkpoints.write(job.island, job.sequence, job.payload, job.about)
                 if self._checkpoints.restore_manifest():
                     gone = self._checkpoints.folder / MANIFEST
-                    self._tell(f"{gone} was removed; it is written again")
-            except Exception as error:  # a thread that died would lose everything after
-                self._troubles.failed(error)
+                    log.warning("%s was removed; it is written again", gone)
+            except Exception as error:  # a dead thread would lose all later checkpoints
+                self._failures.failed(error)
                 self._put_back(job)
             else:
                 if self._is_last():
-                    self._troubles.worked()
+                    self._failures.worked()
                 self._put_away(job)
 
     def _next(self) -> _Job | None:
-        """Wait for something to write: an island that has not just failed, or any after a pause."""
+        """Wait for a job: of an island that has not just failed, or of any after a pause."""
         with self._changed:
             while not self._closed:
                 untried = (island for island in self._waiting if island not in self._failed)

@@ -1,8 +1,8 @@
-"""Checkpoints of islands: files that are whole or not there, checked, several deep.
+"""Checkpoints of islands: files that are written in one step, with a checksum; several are kept.
 
 A run has a folder of them: ``manifest.json``, and for each island a folder such as
-``island-00003`` with files such as ``000000000012.gsr``, the number of which grows. A file that is
-damaged, cut off or foreign is recognised by its length and its checksum; the one before it is used.
+``island-00003`` with numbered files such as ``000000000012.gsr``. A file that is damaged, cut off
+or foreign is recognised by its length and its checksum, and the one before it is used.
 """
 
 from __future__ import annotations
@@ -24,35 +24,25 @@ from gsr import files
 from gsr.exceptions import GSRError
 from gsr.whole_files import read_whole, remove_leftovers, write_whole, write_whole_bytes
 
-#: What a user can do about checkpoints that cannot be used.
+#: Advice for checkpoints that cannot be used.
 ADVICE = "choose another run.output, or set checkpoint.resume to false"
 MAGIC, VERSION = b"GSRISLE\n", 1
 MANIFEST, FORMAT = "manifest.json", "gsr checkpoints"
-#: A second manifest, for when the first is damaged or gone.
+#: A second manifest, in case the first is damaged or removed.
 COPY = "manifest.copy.json"
-#: Magic, version, island, sequence, bytes of `about` and of the payload; then comes the SHA-256.
+#: Magic, version, island, sequence, bytes of `about` and of the payload; the SHA-256 follows.
 _HEAD = struct.Struct("<8sIIQIQ")
 _DIGEST = hashlib.sha256().digest_size
 _NAME = re.compile(r"(\d{12})\.gsr")
 
 
 class ForeignVersionError(GSRError):
-    """A checkpoint is not damaged, but of another version of gsr."""
+    """A checkpoint is undamaged, but of another version of gsr."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What an island was at some moment.
-
-    Parameters
-    ----------
-    island, sequence : int
-        Whose it is, and its number.
-    about : dict
-        Small facts: evaluations, best error, seconds, epoch.
-    payload : bytes
-        The island.
-    """
+    """The state of an island, with small facts about it: evaluations, best error, epoch ..."""
 
     island: int
     sequence: int
@@ -61,19 +51,12 @@ class Checkpoint:
 
 
 class Checkpoints:
-    """The checkpoints of a run.
-
-    Parameters
-    ----------
-    folder : str or path
-        Made when something is written.
-    keep : int
-        How many of an island are kept.
+    """The checkpoints of a run: `keep` of each island in a folder, which the first write makes.
 
     Attributes
     ----------
     notes : list of str
-        What a user should know about files that could not be used.
+        Messages about files that could not be used.
     """
 
     def __init__(self, folder: str | os.PathLike[str], keep: int = 3) -> None:
@@ -88,12 +71,12 @@ class Checkpoints:
     ) -> None:
         """Write a checkpoint, and remove those that are too old.
 
-        Newer ones, which a run has left that was taken up before them, are removed too.
+        Newer ones, of a run that was resumed from an earlier checkpoint, are removed too.
 
         Raises
         ------
         OSError
-            If that failed; the checkpoints before are as they were.
+            If that failed; the other checkpoints are unchanged.
         """
         folder = self.island_folder(island)
         folder.mkdir(parents=True, exist_ok=True)
@@ -103,12 +86,12 @@ class Checkpoints:
         self._remove_all_but(island, sequence)
 
     def latest(self, island: int) -> Checkpoint | None:
-        """Return the newest checkpoint of an island that is whole; what is not is noted."""
+        """Return the newest undamaged checkpoint of an island; the damaged ones are noted."""
         found = (self.at(island, sequence) for sequence in reversed(self.sequences(island)))
         return next((each for each in found if each is not None), None)
 
     def at(self, island: int, sequence: int) -> Checkpoint | None:
-        """Return a checkpoint by its number, None if there is none that is whole."""
+        """Return a checkpoint by its number, None if it is missing or damaged."""
         path = self.island_folder(island) / _file_name(sequence)
         if not os.path.lexists(path):
             return None
@@ -125,7 +108,7 @@ class Checkpoints:
         return found
 
     def sequences(self, island: int) -> list[int]:
-        """Return the numbers of an island's checkpoints, the oldest first, unread."""
+        """Return the numbers of an island's checkpoints, damaged or not, the oldest first."""
         try:
             names = os.listdir(self.island_folder(island))
         except OSError:
@@ -137,14 +120,11 @@ class Checkpoints:
         return self.folder / f"island-{island:05d}"
 
     def forget(self, island: int) -> None:
-        """Remove the checkpoints of an island, as well as that goes."""
+        """Remove an island's checkpoints, ignoring files that cannot be deleted."""
         shutil.rmtree(self.island_folder(island), ignore_errors=True)
 
     def set_aside(self) -> Path | None:
-        """Give the folder another name, so that a run can begin anew; return it.
-
-        One step, whatever is in it, and nothing is lost.
-        """
+        """Rename the folder in one step, so that a run can begin anew, and return the new name."""
         if not self.folder.is_dir():
             return None
         aside = self.folder.with_name(f"{self.folder.name}.old-{secrets.token_hex(4)}")
@@ -153,7 +133,7 @@ class Checkpoints:
         return aside
 
     def read_manifest(self) -> Manifest | None:
-        """Return the manifest, None if there is none; `GSRError` if it cannot be used."""
+        """Return the manifest, None if there is none; raises `GSRError` if it cannot be used."""
         paths = [self.folder / name for name in (MANIFEST, COPY)]
         there = [path for path in paths if os.path.lexists(path)]
         for path in there[:-1]:
@@ -170,14 +150,14 @@ class Checkpoints:
         self._manifest = manifest
 
     def restore_manifest(self) -> bool:
-        """Write the manifest again that was written here, if somebody has removed it; True then."""
+        """Write the manifest again if it was removed since it was written here; True then."""
         if self._manifest is None or os.path.lexists(self.folder / MANIFEST):
             return False
         self.write_manifest(self._manifest)
         return True
 
     def _remove_leftovers(self, folder: Path) -> None:
-        # Once: what appears later in there is this process's own.
+        # Once: later temporary files are those of this process.
         if folder not in self._clean:
             remove_leftovers(folder)
             self._clean.add(folder)
@@ -208,7 +188,7 @@ def pack(checkpoint: Checkpoint) -> bytes:
 
 
 def unpack(content: bytes) -> Checkpoint:
-    """Return the checkpoint that a file holds; `GSRError` tells why it holds none."""
+    """Return the checkpoint in a file; raises `GSRError` if there is none."""
     if len(content) < _HEAD.size + _DIGEST:
         raise GSRError(f"it is cut off: it has {len(content)} bytes")
     magic, version, island, sequence, n_about, n_payload = _HEAD.unpack_from(content)
@@ -244,22 +224,13 @@ def _digest(head: bytes, body: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What all checkpoints of a run have in common.
+    """What all checkpoints of a run have in common."""
 
-    Parameters
-    ----------
-    fingerprint : str
-        Of the problem: data, library and what defines the search.
-    islands : int
-        How many may have files, those of earlier pieces of the run included.
-    ranks, seed : int
-        Of the piece that runs.
-    mode : str
-        ``"throughput"`` or ``"deterministic"``.
-    """
-
+    #: Identifies the problem: data, library and what defines the search.
     fingerprint: str
+    #: Islands that may have files, those of earlier pieces of the run included.
     islands: int
+    #: Of the piece that runs; the mode is ``"throughput"`` or ``"deterministic"``.
     ranks: int
     seed: int
     mode: str
@@ -271,7 +242,7 @@ class Manifest:
 
     @staticmethod
     def from_json(text: bytes, path: str | os.PathLike[str] = MANIFEST) -> Manifest:
-        """Read a manifest; `GSRError` names the file and what to do."""
+        """Read a manifest; the `GSRError` of a damaged one names the file and what to do."""
         try:
             found = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -289,12 +260,7 @@ class Manifest:
         return Manifest(**values)
 
     def check_resumable(self, wanted: Manifest, folder: str | os.PathLike[str]) -> list[str]:
-        """Compare with what a new piece of the run is about.
-
-        Returns
-        -------
-        list of str
-            What a user should know; empty in most cases.
+        """Compare with what a new piece of the run wants, and return remarks for the user.
 
         Raises
         ------

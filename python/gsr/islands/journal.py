@@ -1,15 +1,16 @@
-"""What a run tells while it goes on: figures and events of each rank, and the state of the whole.
+"""The journal of a run: metrics and events of each rank, and the state of the whole run.
 
 - ``metrics/rank-00000.jsonl``: a JSON object a line, with ``time`` (seconds since 1970) and either
-  figures or an ``event`` (start, resume, checkpoint, signal, stop, warning);
+  metrics or an ``event`` (start, resume, checkpoint, signal, stop, warning);
 - ``status.json``: the whole run, by rank 0.
 
-Neither is worth a search: what cannot be written is tried again, and given up in the end.
+A failed write does not end a search: it is tried again, and given up in the end.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import threading
 import time
@@ -19,75 +20,60 @@ from pathlib import Path
 from typing import Any
 
 from gsr import files
-from gsr.islands.troubles import Tell, Troubles
+from gsr.islands.write_failures import WriteFailures
 from gsr.whole_files import write_whole
 
+log = logging.getLogger(__name__)
 STATUS, METRICS = "status.json", "metrics"
 #: Seconds between two writes of metrics, and bytes that wait at most for a disk to come back.
 EVERY = 1.0
 MOST_WAITING = 1 << 20
 #: Bytes at the end of a metrics file that `tail` reads.
 TAIL = 1 << 16
+#: Warnings that the status keeps.
+MOST_WARNINGS = 20
 
 
 class Metrics:
-    """Appends figures and events of a rank to its file.
+    """Appends metrics and events of a rank to its file in the run folder."""
 
-    Parameters
-    ----------
-    folder : str or path
-        The run folder.
-    rank : int
-        Whose they are.
-    tell : callable, optional
-        Takes a sentence when the file cannot be written, and when it can be again.
-    """
-
-    def __init__(
-        self, folder: str | os.PathLike[str], rank: int, tell: Tell = lambda _: None
-    ) -> None:
+    def __init__(self, folder: str | os.PathLike[str], rank: int) -> None:
         self.path = metrics_path(folder, rank)
-        self._troubles = Troubles("metrics", tell)
+        self._failures = WriteFailures("metrics", log)
         self._lock = threading.Lock()
         self._waiting = bytearray()
         self._descriptor: int | None = None
         self._was_open = False
         self._due = 0.0
 
-    def record(self, **figures: Any) -> None:
-        """Add a line of figures: seconds, epoch, evaluations, generation, rmse, and so on."""
-        line = json.dumps(files.plain({"time": round(time.time(), 3), **figures}), allow_nan=False)
+    def record(self, **metrics: Any) -> None:
+        """Add a line of metrics: seconds, epoch, evaluations, generation, rmse, and so on."""
+        line = json.dumps(files.plain({"time": round(time.time(), 3), **metrics}), allow_nan=False)
         with self._lock:
             if len(self._waiting) < MOST_WAITING:
                 self._waiting += line.encode() + b"\n"
-            tried = time.monotonic() >= self._due
-            error = self._write() if tried else None
-        if tried:
-            self._tell(error)
+        if time.monotonic() >= self._due:
+            self.flush()
 
     def event(self, name: str, **facts: Any) -> None:
-        """Add a line about something that happened: start, resume, checkpoint, signal ..."""
+        """Add a line about an event: start, resume, checkpoint, signal ..."""
         self.record(event=name, **facts)
 
-    def flush(self) -> None:
-        """Write what waits."""
+    def flush(self, close: bool = False) -> None:
+        """Write the lines that wait."""
         with self._lock:
             error = self._write()
-        self._tell(error)
+            if close:
+                self._close_file()
+        # Without the lock: a log handler may add a line.
+        if error is not None:
+            self._failures.failed(error)
+        else:
+            self._failures.worked()
 
     def close(self) -> None:
-        """Write what waits and close the file; a later line opens it again."""
-        with self._lock:
-            error = self._write()
-            self._close_file()
-        self._tell(error)
-
-    def _tell(self, error: OSError | None) -> None:
-        """Tell of a failure, or of its end; who is told may well have another line to write."""
-        if error is not None:
-            self._troubles.failed(error)
-        else:
-            self._troubles.worked()
+        """Write the lines that wait and close the file; a later line opens it again."""
+        self.flush(close=True)
 
     def _write(self) -> OSError | None:
         self._due = time.monotonic() + EVERY
@@ -96,7 +82,7 @@ class Metrics:
         try:
             descriptor = self._open()
             while self._waiting:
-                # A disk may take a part before it is full; the rest of the line comes later.
+                # A disk may be full after a part of a line; the rest is written later.
                 del self._waiting[: os.write(descriptor, self._waiting)]
         except OSError as error:
             self._close_file()
@@ -119,13 +105,37 @@ class Metrics:
             self._descriptor = None
 
 
+class JournalHandler(logging.Handler):
+    """Records the warnings of this process as events, and keeps the last ones for the status.
+
+    It handles the messages of gsr from its creation until it is closed.
+    """
+
+    def __init__(self, metrics: Metrics) -> None:
+        super().__init__(logging.WARNING)
+        self.warnings: list[str] = []
+        self._metrics = metrics
+        logging.getLogger("gsr").addHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Record a warning."""
+        message = record.getMessage()
+        self.warnings = [*self.warnings, message][-MOST_WARNINGS:]
+        self._metrics.event("warning", message=message)
+
+    def close(self) -> None:
+        """Stop to handle messages."""
+        logging.getLogger("gsr").removeHandler(self)
+        super().close()
+
+
 def metrics_path(folder: str | os.PathLike[str], rank: int) -> Path:
     """Return where the metrics of a rank are."""
     return Path(folder) / METRICS / f"rank-{rank:05d}.jsonl"
 
 
 def tail(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
-    """Yield the last lines of a metrics file, the oldest first; what is no such line is skipped."""
+    """Yield the last lines of a metrics file, the oldest first; damaged lines are skipped."""
     try:
         with open(path, "rb") as stream:
             stream.seek(max(0, stream.seek(0, os.SEEK_END) - TAIL))
@@ -142,20 +152,15 @@ def tail(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
 def write_status(folder: str | os.PathLike[str], status: Mapping[str, Any]) -> bool:
     """Write the state of a run, in one step, with the time; False if that failed.
 
-    Parameters
-    ----------
-    folder : str or path
-        The run folder.
-    status : mapping
-        What `gsr status` shows, all of it optional: ``state`` (``"running"``, ``"finished"`` or
-        ``"stopped"``), ``reason``, ``ranks``, ``islands``, ``mode``, ``seconds``, ``max_time``,
-        ``evaluations``, ``evaluations_per_second``, ``rmse``, ``law``, ``checkpoint`` (the time of
-        the last one, in seconds since 1970), ``warnings`` (a list of sentences).
+    All keys are optional: ``state`` (``"running"``, ``"finished"`` or ``"stopped"``), ``reason``,
+    ``ranks``, ``islands``, ``mode``, ``seconds``, ``max_time``, ``evaluations``,
+    ``evaluations_per_second``, ``rmse``, ``law``, ``checkpoint`` (the time of the last one, in
+    seconds since 1970), ``warnings`` (a list of messages).
     """
     content = files.plain({"time": round(time.time(), 3), **status})
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
     try:
-        # A status is old after a second: no reason to wait for the disk.
+        # The next status follows after a second: no need to wait for the disk.
         write_whole(text + "\n", Path(folder) / STATUS, durable=False)
     except OSError:
         return False
@@ -163,7 +168,7 @@ def write_status(folder: str | os.PathLike[str], status: Mapping[str, Any]) -> b
 
 
 def read_status(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """Return the state that a run has written last, None if there is none that can be read."""
+    """Return the last state of a run, None if it is missing or damaged."""
     try:
         found = json.loads((Path(folder) / STATUS).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -172,7 +177,7 @@ def read_status(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
 
 
 def _is_gone(descriptor: int, path: Path) -> bool:
-    """Whether somebody has removed an open file: what is written to it nobody can read."""
+    """Tell whether an open file was removed: nobody could read what is written to it."""
     try:
         return not os.path.samestat(os.fstat(descriptor), os.stat(path))
     except FileNotFoundError:
@@ -182,6 +187,6 @@ def _is_gone(descriptor: int, path: Path) -> bool:
 
 
 def _ends_within_a_line(descriptor: int) -> bool:
-    """Whether a killed run has left half a line at the end of a file."""
+    """Tell whether a killed run has left half a line at the end of a file."""
     size = os.fstat(descriptor).st_size
     return size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"

@@ -1,7 +1,7 @@
 """Which launcher started this process, and whether it fits the MPI library.
 
-A launcher of another MPI starts as many single ranks as it was asked for, each of which believes to
-be alone. It shows only in the variables that launchers set.
+The launcher of another MPI starts single ranks that do not know of each other. Only the variables
+that launchers set reveal this.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gsr.exceptions import GSRError
 
 OPEN_MPI, SRUN = "mpirun of Open MPI", "srun"
 #: Name, and the variables with the number of ranks and the own rank. The first that is set counts:
-#: a launcher may have been started by one further down, hardly the other way round.
+#: a launcher may have been started by one further down the list, rarely the other way round.
 VARIABLES = (
     (OPEN_MPI, "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
     ("mpirun of MVAPICH2", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"),
@@ -25,33 +25,23 @@ VARIABLES = (
     ("flux run", "FLUX_JOB_SIZE", "FLUX_TASK_RANK"),
     ("PMI", "PMI_SIZE", "PMI_RANK"),
 )
-#: These set the own rank alone.
+#: These set only the own rank.
 RANKS_ALONE = (("a PMIx launcher", "PMIX_RANK"), ("PALS", "PALS_RANKID"))
-#: In the names of libraries that Open MPI's launcher cannot start.
+#: In the names of libraries that the launcher of Open MPI cannot start.
 LIKE_MPICH = ("MPICH", "Intel(R) MPI", "MVAPICH")
-#: Set by those whose Open MPI was built for PMI-1 or PMI-2, which does not show from outside.
+#: Set by users whose Open MPI was built for PMI-1 or PMI-2, which cannot be detected.
 BUILT_FOR_PMI = "GSR_OPEN_MPI_WITH_PMI"
-#: Seconds that other ranks leave the first one to say what is wrong. Launchers end all ranks when
-#: the first of them fails.
+#: Seconds that other ranks wait while the first one reports an error: launchers end all ranks when
+#: one of them fails.
 PATIENCE = 5.0
-#: Seconds that the first one leaves the others to get that far.
+#: Seconds that the first one waits for the others to get that far.
 LAG = 1.0
 WRONG_INPUT = 2
 
 
 @dataclass(frozen=True)
 class Launch:
-    """How this process was started.
-
-    Parameters
-    ----------
-    name : str
-        What started it, in the user's words.
-    size : int, optional
-        How many ranks were started; None if the launcher does not tell.
-    rank : int
-        Which of them this is.
-    """
+    """How this process was started: by what, on how many ranks (None: unknown), and as which."""
 
     name: str
     size: int | None
@@ -59,13 +49,7 @@ class Launch:
 
 
 def find(environment: Mapping[str, str]) -> Launch | None:
-    """Return how this process was started, None if no launcher of parallel programs did it.
-
-    Parameters
-    ----------
-    environment : mapping
-        Variables of the process, such as `os.environ`.
-    """
+    """Return the launcher that started this process, None if there was none."""
     for name, size_name, rank_name in VARIABLES:
         size, rank = _number(environment, size_name), _number(environment, rank_name)
         if size is not None and rank is not None:
@@ -84,17 +68,9 @@ def check_library(
 ) -> None:
     """Refuse an MPI library that cannot work under the launcher, before it is started.
 
-    Most libraries that do not know their launcher take themselves for alone, which `check` sees.
-    Those named here end the process with a message of their own instead.
-
-    Parameters
-    ----------
-    launch : Launch, optional
-        How this process was started.
-    library : str
-        What the library says that it is (`MPI.Get_library_version`, which may be asked early).
-    environment : mapping
-        Variables of the process.
+    Most libraries that do not know their launcher start a single rank, which `check` notices. Those
+    named here end the process with a message of their own. `library` is the text of
+    `MPI.Get_library_version`.
 
     Raises
     ------
@@ -117,16 +93,10 @@ def check_library(
 
 
 def check(launch: Launch | None, size: int | None, library: str = "") -> None:
-    """Refuse to go on if ranks that were started together do not see each other.
+    """Refuse to run if ranks that were started together do not see each other.
 
-    Parameters
-    ----------
-    launch : Launch, optional
-        How this process was started.
-    size : int, optional
-        Ranks of the communicator; None if there is no mpi4py.
-    library : str
-        What the MPI library says that it is, or mpi4py of its failure.
+    `size` is the number of ranks of the communicator, None without mpi4py; `library` describes the
+    MPI library, or why it could not be loaded.
 
     Raises
     ------
@@ -156,7 +126,7 @@ def _refuse(launch: Launch, what: str, advice: str) -> NoReturn:
 
 
 def _leave_quietly() -> NoReturn:
-    """End after the first rank, with its exit code even if the launcher is quicker."""
+    """End after the first rank, with its exit code even if the launcher ends this rank first."""
 
     def leave(*_: object) -> NoReturn:
         raise SystemExit(WRONG_INPUT)
@@ -184,7 +154,7 @@ def _first_line(library: str) -> str:
 
 
 def _slurm_step(environment: Mapping[str, str]) -> Launch | None:
-    """Return the job step; a batch script itself is none, though it has a rank."""
+    """Return the job step; a batch script has a rank, but is no job step."""
     size = _number(environment, "SLURM_STEP_NUM_TASKS")
     rank = _number(environment, "SLURM_PROCID")
     if "SLURM_STEP_ID" not in environment or size is None or rank is None:
@@ -193,7 +163,7 @@ def _slurm_step(environment: Mapping[str, str]) -> Launch | None:
 
 
 def _with_pmi(environment: Mapping[str, str], size: int, rank: int) -> Launch:
-    """Return the launch by one of those that share the variables of PMI."""
+    """Return the launch by one of the launchers that share the variables of PMI."""
     if "MPI_LOCALNRANKS" in environment:
         return Launch("mpirun of MPICH or Intel MPI", size, rank)
     step = _slurm_step(environment)

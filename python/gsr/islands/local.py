@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
 from typing import Any
 
 from gsr.blueprint import Blueprint
-from gsr.islands.archipelago import Archipelago, Limits, make_residents
+from gsr.islands.archipelago import Archipelago, Limits
+from gsr.islands.local_island import make_local_islands
 from gsr.islands.migration import Migration
 from gsr.islands.transport import Alone
 
 
-class LocalIslands:
-    """Islands that are searched as if they were one; the face is that of the core's `Evolution`.
+class LocalIslands(Archipelago):
+    """Islands that are searched as if they were one, in lock-step.
 
-    They run in lock-step: the same seed gives the same laws with any number of threads.
+    The same seed gives the same laws with any number of threads.
 
     Parameters
     ----------
@@ -26,7 +25,7 @@ class LocalIslands:
     migration : Migration
         What they exchange.
     max_evals : int, optional
-        Individuals of all islands together.
+        Evaluations of all islands together.
     """
 
     def __init__(
@@ -37,98 +36,58 @@ class LocalIslands:
         migration: Migration,
         max_evals: int | None = None,
     ) -> None:
-        residents = make_residents(lambda k: blueprint.island(k, n_islands), 0, n_islands)
-        self._archipelago = Archipelago(
-            residents,
+        super().__init__(
+            make_local_islands(lambda k: blueprint.island(k, n_islands), 0, n_islands),
             migration,
             Alone(),
             Limits(max_evals=max_evals),
             deterministic=True,
             n_threads=min(n_threads, n_islands),
         )
-        self._residents = residents
-        self._steps: Iterator[None] | None = None
-        self._running = False
+        self._is_running = False
 
-    @property
-    def first(self) -> Any:
-        """The island that starts from known laws."""
-        return self._residents[0].island
-
-    @property
-    def scanned_features(self) -> list[int]:
-        """Features that the guide combines with each other, numbered from 1."""
-        return list(self.first.scanned_features)
-
-    def run(self, seconds: float) -> str:
-        """Go on for so long, and return the status; the islands go on after that."""
-        deadline = time.perf_counter() + seconds
-        if self._steps is None:
-            self._steps = self._archipelago.steps()
-        self._running = False  # unless it gets to the end of this
-        for _ in self._steps:
-            if time.perf_counter() >= deadline:
-                break
-        self._running = self.status == "running"
-        return self.status
+    def run(self, seconds: float = float("inf")) -> str:
+        """Search for so long, and return the status; see `Archipelago.run`."""
+        self._is_running = False  # an exception ends the search
+        status = super().run(seconds)
+        self._is_running = status == "running"
+        return status
 
     def extend(self, generations: int, evaluations: int) -> None:
-        """Set limits from here on, of a search that goes on after it has ended; 0: none."""
+        """Let a search that has ended continue, with new limits; 0: none."""
         self.rest()
-        for each in self._residents:
+        for each in self.islands:
             each.island.extend(generations, 0)
             each.keep()
-        state = self._archipelago.state
-        limit = state.evaluations + evaluations if evaluations else None
-        self._archipelago.resume(Limits(max_evals=limit))
+        self.resume(Limits(max_evals=self.state.evaluations + evaluations if evaluations else None))
 
     def rest(self) -> None:
-        """Let the islands come to rest."""
+        """Stop the islands; the search continues when it is run again."""
         if self._steps is not None:
-            self._archipelago.wishes.stop("stopped")
+            self.requests.stop("stopped")
             for _ in self._steps:
                 pass
             self._steps = None
-        self._running = False
+        self._is_running = False
 
     def front(self) -> list[Any]:
-        """Return the laws of all islands together, or of the first while they run."""
-        if self._running:
-            return self._residents[0].front
+        """Return the Pareto front of all islands, or of the first while they run."""
+        if self._is_running:
+            return self.islands[0].front
         self._merge()
-        return list(self.first.front())
+        return super().front()
 
     def runners_up(self) -> list[Any]:
-        """Return laws that are beaten by a little, of all islands."""
+        """Return the laws of all islands that are slightly worse than the front."""
         self._merge()
-        return list(self.first.runners_up())
+        return super().runners_up()
 
     def _merge(self) -> None:
         self.rest()
-        self._archipelago.merge_laws()
-
-    @property
-    def status(self) -> str:
-        """``"running"``, or why the search has ended."""
-        return self._archipelago.state.status
-
-    @property
-    def generation(self) -> int:
-        """Of the island that is furthest."""
-        return max(each.generation for each in self._residents)
-
-    @property
-    def evaluations(self) -> int:
-        """Of all islands."""
-        return sum(each.evaluations for each in self._residents)
-
-    @property
-    def best_rmse(self) -> float:
-        """Of the best law."""
-        return min(each.rmse for each in self._residents)
+        self.merge_laws()
 
     @property
     def n_unconverged(self) -> int:
-        """ADMM solves that hit their limit."""
+        """The number of ADMM solves that reached their limit of iterations."""
         self.rest()
-        return sum(each.island.n_unconverged for each in self._residents)
+        return super().n_unconverged

@@ -1,4 +1,4 @@
-"""Migration: how much, how often, to whom; and the messages in which it happens."""
+"""Migration: how much, how often and to whom; and its messages."""
 
 from __future__ import annotations
 
@@ -7,40 +7,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gsr import _core
+from gsr import _core, options
 from gsr.exceptions import GSRError
 from gsr.islands.topology import Topology, make_topology
 
-#: Version of the format, source, destination, epoch; then come the migrants.
+#: Version of the format, source, destination, epoch; the migrants follow.
 _HEAD = struct.Struct("<BIIQ")
 VERSION = 1
 
 
 @dataclass(frozen=True)
 class Migration:
-    """What islands exchange.
-
-    Parameters
-    ----------
-    topology : Topology
-        Who sends to whom.
-    interval : float
-        Work between two migrations, in individuals.
-    migrants : int
-        Individuals in a message.
-    selection : {"best", "random"}
-        Which emigrate.
-    replacement : {"fair", "worst", "random"}
-        Whose place immigrants take: that of anyone worse, of the worst, of anyone.
-    knowledge : bool
-        Whether islands learn from each other: laws, and which left sides promise much.
-    """
+    """What islands exchange."""
 
     topology: Topology
+    #: Work between two migrations, in individuals.
     interval: float
+    #: Individuals in a message, and which of them: ``"best"`` or ``"random"``.
     migrants: int = 3
     selection: str = "best"
+    #: Whose place they take: of anyone worse (``"fair"``), of the ``"worst"``, of anyone
+    #: (``"random"``).
     replacement: str = "fair"
+    #: Whether islands also exchange laws, and which left sides are promising.
     knowledge: bool = True
 
     def emigrants(self, island: Any, epoch: int) -> bytes:
@@ -49,21 +38,13 @@ class Migration:
         return bytes(island.emigrants(self.migrants, kind, epoch))
 
     def accept(self, island: Any, message: Message) -> int:
-        """Let migrants in; return how many stay."""
+        """Accept migrants into an island; return how many stay."""
         policy = getattr(_core.Replacement, self.replacement)
         return int(island.accept(message.migrants, policy, message.epoch, self.knowledge))
 
 
 #: What islands do unless they are told otherwise; see docs/scale.md.
-DEFAULTS = {
-    "topology": "hypercube",
-    "migration": "p2p",
-    "interval": 10000,
-    "migrants": 3,
-    "selection": "best",
-    "replacement": "fair",
-    "knowledge": True,
-}
+DEFAULTS = {each.name: each.default for each in options.ISLANDS}
 
 
 def default_migration(n_islands: int, seed: int) -> Migration:
@@ -71,9 +52,9 @@ def default_migration(n_islands: int, seed: int) -> Migration:
     return make_migration(n_islands, seed, DEFAULTS)
 
 
-def make_migration(n_islands: int, seed: int, options: Mapping[str, Any]) -> Migration:
+def make_migration(n_islands: int, seed: int, changes: Mapping[str, Any]) -> Migration:
     """Return what islands exchange, by the keys of the section ``[islands]``."""
-    asked = {**DEFAULTS, **{key: value for key, value in options.items() if value is not None}}
+    asked = {**DEFAULTS, **{key: value for key, value in changes.items() if value is not None}}
     topology = make_topology(
         asked["topology"],
         n_islands,
@@ -87,17 +68,7 @@ def make_migration(n_islands: int, seed: int, options: Mapping[str, Any]) -> Mig
 
 @dataclass(frozen=True, order=True)
 class Message:
-    """Migrants on their way.
-
-    Parameters
-    ----------
-    epoch : int
-        The number of the migration.
-    source, destination : int
-        Islands.
-    migrants : bytes
-        Of the core.
-    """
+    """Migrants on their way from island to island, as bytes of the core."""
 
     epoch: int
     source: int

@@ -1,4 +1,4 @@
-"""Messages between the ranks of an MPI job. Whatever waits here sleeps between two looks."""
+"""Communication between the ranks of an MPI job. All waiting is polling with pauses."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from gsr.exceptions import GSRError
 from gsr.islands import launcher
 from gsr.islands.transport import UNDER_WAY, Agreement, counted, given, read_only
 
-# Not before it is known that library and launcher belong together; at exit as usual.
+# MPI starts when it is known that library and launcher belong together, and ends at exit.
 mpi4py.rc.initialize = False
 mpi4py.rc.finalize = True
 from mpi4py import MPI  # noqa: E402
 
-#: What a message is: something that migrates, or a part of a merge.
+#: Tags of messages: migrants, and parts of a merge.
 MIGRATION, MERGE = 1, 2
-#: Seconds between two looks: the first and the longest.
+#: Seconds between two polls: the first and the longest.
 SHORT_NAP, LONG_NAP = 0.0005, 0.01
-#: Seconds for the launcher to pass on what a rank has said, before it ends with the rank.
+#: Seconds for the launcher to pass on the output of a rank before that aborts the job.
 LAST_WORDS = 0.3
-#: Seconds that rank 0 leaves the others to end before it does, with an exit code for the launcher.
-#: srun would kill those that are still there, and report that instead.
+#: Seconds that rank 0 waits for the others to end before it does, with an exit code for the
+#: launcher. srun would kill ranks that still run, and report that instead.
 LAST_TO_LEAVE = 1.0
 #: Bytes of one step of a broadcast: MPI counts in 32 bits, and a large step keeps a rank busy.
 STEP = 2**24
@@ -42,18 +42,18 @@ SMALL = 2**20
 LINE = 64
 
 Bytes = NDArray[np.uint8]
-#: A message that is being received: its source, its place, and whether it is there.
+#: A message that is being received: its source, its buffer, and its request.
 Incoming = tuple[int, Bytes, MPI.Request]
 
 
 def initialize() -> None:
-    """Start MPI, unless it runs; only the main thread may call it."""
+    """Start MPI, unless it runs; only in the main thread."""
     if not MPI.Is_initialized():
         MPI.Init_thread(MPI.THREAD_FUNNELED)
 
 
 def connect(launch: launcher.Launch) -> MPITransport:
-    """Return the way to all ranks of a job.
+    """Connect all ranks of a job.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def connect(launch: launcher.Launch) -> MPITransport:
     library = MPI.Get_library_version()
     launcher.check_library(launch, library)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a foreign launcher: said better below
+        warnings.simplefilter("ignore")  # `check` reports a foreign launcher
         initialize()
     launcher.check(launch, MPI.COMM_WORLD.Get_size(), library)
     return MPITransport()
@@ -75,7 +75,7 @@ class MPITransport:
     Parameters
     ----------
     comm : MPI.Intracomm, optional
-        Duplicated, so that no other message of the program is met here. All its ranks must make
+        Duplicated, to keep its messages apart from others of the program. All its ranks must make
         their transports together. By default all ranks of the job.
     """
 
@@ -105,7 +105,7 @@ class MPITransport:
         return taken
 
     def receive(self) -> list[tuple[int, bytes]]:
-        """Return all that has arrived, in order for each source."""
+        """Return the messages that have arrived, in order for each source."""
         if not self._closed:
             self._look()
         arrived, self._arrived = self._arrived, []
@@ -119,7 +119,7 @@ class MPITransport:
         return self._agreement
 
     def share(self, payload: bytes | None) -> bytes:
-        """Return what rank 0 gives, on all ranks."""
+        """Return rank 0's payload on all ranks."""
         if self.rank != 0:
             payload = None
         elif payload is None:
@@ -159,11 +159,11 @@ class MPITransport:
         return payload
 
     def wait(self) -> None:
-        """Return when all ranks are here."""
+        """Sleep until all ranks have called it."""
         _done(self._comm.Ibarrier())
 
     def close(self) -> None:
-        """Return when nothing is under way; what arrives meanwhile is left for `receive`."""
+        """Sleep until no message is under way; what arrives meanwhile is left for `receive`."""
         if self._closed:
             return
 
@@ -178,7 +178,7 @@ class MPITransport:
             return here.Test() and not self._receiving
 
         _politely(all_taken)
-        # When every rank knows that its messages were taken, none is on its way any more.
+        # When every rank knows that its messages were received, none is under way.
         here = self._comm.Ibarrier()
         _politely(all_here)
         self._closed = True
@@ -201,7 +201,7 @@ class MPITransport:
         self._outer.Abort(code)
 
     def _look(self) -> None:
-        """Forget what was sent, begin to receive what is here, take what is complete."""
+        """Forget what was sent, begin to receive what has come, take what is complete."""
         for destination in list(self._sending):
             self._sending[destination] = _unfinished(self._sending[destination])
             if not self._sending[destination]:
@@ -218,7 +218,7 @@ class MPITransport:
         self._receiving = late
 
     def _post(self, destination: int, payload: bytes, tag: int) -> MPI.Request:
-        """Begin to send. It is done when the other side has taken it, not before."""
+        """Begin to send; the request is complete when the other rank has begun to receive."""
         if len(payload) > MOST_BYTES:
             raise GSRError(
                 f"a message of {len(payload)} bytes cannot go from rank to rank (the limit is"
@@ -227,7 +227,7 @@ class MPITransport:
         return self._comm.Issend([payload, MPI.BYTE], destination, tag)
 
     def _next(self, source: int, tag: int) -> Incoming | None:
-        """Begin to receive the next message, if there is one; a large one takes its time."""
+        """Begin to receive the next message, if there is one."""
         status = MPI.Status()
         message = self._comm.Improbe(source, tag, status)
         if message is None:
@@ -246,7 +246,7 @@ class MPITransport:
 
     def _shared_by_node(self, size: int, content: Bytes | None) -> Bytes | None:
         """Return memory of the node with rank 0's content; None where a node cannot share."""
-        self.wait()  # what comes next keeps a rank busy until all are here
+        self.wait()  # the calls below block until all ranks have made them
         node = cast(MPI.Intracomm, self._comm.Split_type(MPI.COMM_TYPE_SHARED, self.rank))
         first = node.Get_rank() == 0
         firsts = self._comm.Split(0 if first else MPI.UNDEFINED, self.rank)
@@ -266,14 +266,14 @@ class MPITransport:
         return memory
 
     def _all(self, mine: bool) -> bool:
-        """Return whether something holds on all ranks."""
+        """Tell whether something holds on all ranks."""
         everywhere = np.array([mine], dtype=np.int32)
         _done(self._comm.Iallreduce(MPI.IN_PLACE, everywhere, MPI.MIN))
         return bool(everywhere[0])
 
 
 class MPIAgreement:
-    """Numbers on which the ranks of a communicator are about to agree."""
+    """Numbers on which the ranks of a communicator are going to agree."""
 
     def __init__(self, comm: MPI.Intracomm, maxima: Sequence[float], sums: Sequence[float]) -> None:
         self._maxima = np.array(counted(maxima), dtype=np.float64)
@@ -284,13 +284,13 @@ class MPIAgreement:
         ]
 
     def result(self) -> tuple[list[float], list[float]] | None:
-        """Return the maxima and the sums over all ranks, or None: not yet."""
+        """Return the maxima and the sums over all ranks, None if they are not known yet."""
         self._requests = _unfinished(self._requests)
         return None if self._requests else (self._maxima.tolist(), self._sums.tolist())
 
 
 def _politely(done: Callable[[], bool]) -> None:
-    """Return when it is done; a rank that spins would take the core of one that works."""
+    """Sleep until it is done; busy waiting would take the core of a rank that computes."""
     nap = SHORT_NAP
     while not done():
         time.sleep(nap)
@@ -306,13 +306,13 @@ def _unfinished(requests: list[MPI.Request]) -> list[MPI.Request]:
 
 
 def _broadcast(comm: MPI.Comm, content: Bytes) -> None:
-    """Bring the content of a communicator's first rank to its others, step by step."""
+    """Broadcast the content of a communicator's first rank, in steps."""
     for begin in range(0, len(content), STEP):
         _done(comm.Ibcast([content[begin : begin + STEP], MPI.BYTE]))
 
 
 def _has_room(size: int) -> bool:
-    """Return whether shared memory is large enough: a page too many would end the process."""
+    """Tell whether shared memory is large enough: a page too many would end the process."""
     try:
         return shutil.disk_usage("/dev/shm").free > 2 * size
     except OSError:
@@ -320,7 +320,7 @@ def _has_room(size: int) -> bool:
 
 
 def _window(node: MPI.Intracomm, size: int) -> MPI.Win | None:
-    """Return shared memory that the first rank of a node has for all; it is never freed."""
+    """Return memory that the first rank of a node shares with the others; it is never freed."""
     try:
         mine = size + LINE if node.Get_rank() == 0 else 0
         return MPI.Win.Allocate_shared(mine, comm=node)

@@ -1,7 +1,8 @@
-"""Going on from checkpoints, on any number of ranks."""
+"""Resuming a run from its checkpoints, on any number of ranks."""
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -9,47 +10,30 @@ from dataclasses import dataclass
 
 from gsr import _core
 from gsr.exceptions import GSRError
+from gsr.islands.archipelago import RunState
 from gsr.islands.checkpoints import ADVICE, Checkpoint, Checkpoints
-from gsr.islands.resident import Resident
+from gsr.islands.local_island import LocalIsland
 from gsr.islands.transport import Transport
-from gsr.islands.troubles import Tell
 
-#: Seconds between two looks whether all ranks have agreed.
+log = logging.getLogger(__name__)
+#: Seconds between two checks whether all ranks have agreed.
 NAP = 0.002
 
 
 @dataclass(frozen=True)
-class Before:
-    """What earlier pieces of a run have done.
+class ResumedState(RunState):
+    """What was done before a run was resumed, the work of absorbed islands included."""
 
-    Parameters
-    ----------
-    islands : int
-        How many had checkpoints that could be used; 0: the run begins.
-    seconds : float
-        Of search.
-    sequence : int
-        The largest number of a checkpoint.
-    evaluations : int
-        Of all islands, those included that were absorbed.
-    generation : int
-        The largest.
-    rmse : float
-        The best error.
-    """
-
+    #: Islands that had usable checkpoints; 0 if the run begins.
     islands: int = 0
-    seconds: float = 0.0
+    #: The largest number of a checkpoint.
     sequence: int = 0
-    evaluations: int = 0
-    generation: int = 0
-    rmse: float = math.inf
 
 
 def agreed(
     transport: Transport, maxima: Sequence[float], sums: Sequence[float] = ()
 ) -> tuple[list[float], list[float]]:
-    """Return maxima and sums over all ranks; waits, asleep."""
+    """Return maxima and sums over all ranks; sleeps until they have agreed."""
     agreement = transport.agree(maxima, sums)
     while (found := agreement.result()) is None:
         time.sleep(NAP)
@@ -57,105 +41,103 @@ def agreed(
 
 
 def resume(
-    residents: Sequence[Resident],
+    islands: Sequence[LocalIsland],
     checkpoints: Checkpoints,
     n_saved: int,
     transport: Transport,
     *,
     deterministic: bool,
-    tell: Tell,
-) -> Before:
-    """Give islands back what they were.
+) -> ResumedState:
+    """Load the checkpoints of earlier islands into new ones; warns of those that are not usable.
 
     Parameters
     ----------
-    residents : sequence of Resident
+    islands : sequence of LocalIsland
         New islands; those of this rank.
     checkpoints : Checkpoints
         Of the run.
     n_saved : int
-        Islands that may have checkpoints. If there are more than islands now, those too many are
+        Islands that may have checkpoints. If there are more than islands now, the surplus is
         absorbed; if there are fewer, new islands begin.
     transport : Transport
-        To the other ranks.
+        Connects the ranks.
     deterministic : bool
-        All islands must go on from the same epoch.
-    tell : callable
-        Takes sentences about what could not be used.
+        All islands must continue from the same epoch.
 
     Returns
     -------
-    Before
+    ResumedState
         The same on all ranks.
     """
-    n_islands = len(residents) * transport.size
-    old = [each.number for each in residents if each.number < n_saved]
-    found = _common(old, checkpoints, transport, tell) if deterministic else None
+    n_islands = len(islands) * transport.size
+    old = [each.number for each in islands if each.number < n_saved]
+    found = _common(old, checkpoints, transport) if deterministic else None
     if found is None:
         found = {number: checkpoints.latest(number) for number in old}
-    used = [_load(each, found.get(each.number)) for each in residents]
-    for each in residents:
+    used = [_load(each, found.get(each.number)) for each in islands]
+    for each in islands:
         numbers = range(each.number + n_islands, n_saved, n_islands)
         used += _absorb_all(each, numbers, checkpoints, n_saved)
         old += numbers
     for note in checkpoints.notes:
-        tell(f"WARNING: {note}")
+        log.warning("%s", note)
     kept = [each for each in used if each is not None]
-    # Above all numbers, of files that cannot be used too: a new one must not push them out.
+    # Above all numbers, those of unusable files too: a new file must not push them out.
     numbers_used = [sequence for number in old for sequence in checkpoints.sequences(number)]
-    before, epoch = _agree_on_before(residents, kept, max(numbers_used, default=0), transport)
-    for each in residents:
+    state, epoch = _agree_on_state(islands, kept, max(numbers_used, default=0), transport)
+    for each in islands:
         each.epoch = epoch if deterministic else each.epoch
         each.keep()
-    return before
+    return state
 
 
-def _agree_on_before(
-    residents: Sequence[Resident], kept: Sequence[Checkpoint], sequence: int, transport: Transport
-) -> tuple[Before, int]:
-    """Return what was before, and the largest epoch, of all ranks."""
+def _agree_on_state(
+    islands: Sequence[LocalIsland],
+    kept: Sequence[Checkpoint],
+    sequence: int,
+    transport: Transport,
+) -> tuple[ResumedState, int]:
+    """Return the state and the largest epoch of all ranks."""
     maxima = [
         max((float(each.about.get("seconds", 0.0)) for each in kept), default=0.0),
         float(sequence),
-        max((float(each.epoch) for each in residents), default=0.0),
-        max((float(each.island.generation) for each in residents), default=0.0),
-        -min((float(each.island.best_rmse) for each in residents), default=math.inf),
+        max((float(each.epoch) for each in islands), default=0.0),
+        max((float(each.island.generation) for each in islands), default=0.0),
+        -min((float(each.island.best_rmse) for each in islands), default=math.inf),
     ]
-    done = sum(each.island.evaluations + each.absorbed_evaluations for each in residents)
+    done = sum(each.island.evaluations + each.absorbed_evaluations for each in islands)
     found, (n_used, evaluations) = agreed(transport, maxima, [float(len(kept)), float(done)])
     seconds, last, epoch, generation, best = found
-    return Before(
-        int(n_used), seconds, int(last), int(evaluations), max(int(generation), 0), -best
-    ), int(epoch)
+    state = ResumedState(
+        seconds=seconds,
+        generation=max(int(generation), 0),
+        evaluations=int(evaluations),
+        rmse=-best,
+        islands=int(n_used),
+        sequence=int(last),
+    )
+    return state, int(epoch)
 
 
-def have_absorbed(resident: Resident, checkpoints: Checkpoints) -> bool:
-    """Tell whether each checkpoint of an island has what the island has absorbed.
-
-    Parameters
-    ----------
-    resident : Resident
-        Whatever checkpoint it goes on from, the islands of its `surplus` must be in it.
-    checkpoints : Checkpoints
-        Of the run.
-    """
-    if not resident.surplus:
+def have_absorbed(local: LocalIsland, checkpoints: Checkpoints) -> bool:
+    """Tell whether all checkpoints of an island contain the islands that it has absorbed."""
+    if not local.surplus:
         return True
-    wanted = {number: sequence for number, (sequence, _) in resident.surplus.items()}
+    wanted = {number: sequence for number, (sequence, _) in local.surplus.items()}
     return all(
         wanted.items() <= {number: sequence for number, (sequence, _) in _surplus(each)}.items()
-        for each in _whole(resident.number, checkpoints).values()
+        for each in _whole(local.number, checkpoints).values()
     )
 
 
 def total_evaluations(found: Sequence[Checkpoint]) -> int:
-    """Return the evaluations of a whole run, of which these are the last checkpoints."""
+    """Return the evaluations of a whole run, given its last checkpoints."""
     numbers = {each.island for each in found}
     return sum(_evaluations(each, numbers.__contains__) for each in found)
 
 
 def _common(
-    numbers: Sequence[int], checkpoints: Checkpoints, transport: Transport, tell: Tell
+    numbers: Sequence[int], checkpoints: Checkpoints, transport: Transport
 ) -> dict[int, Checkpoint | None] | None:
     """Return the newest checkpoints that all islands have; None if there are none."""
     whole = {number: _whole(number, checkpoints) for number in numbers}
@@ -171,74 +153,74 @@ def _common(
             return {number: whole[number][int(furthest)] for number in numbers}
         bound = -nearest
     if transport.rank == 0:
-        tell(
-            "WARNING: the islands have no checkpoint of the same moment; the run goes on, but its "
-            "result is not that of one run without a pause"
+        log.warning(
+            "the islands have no checkpoint of the same moment; the run goes on, but its result is "
+            "not that of one run without a pause"
         )
     return None
 
 
 def _whole(number: int, checkpoints: Checkpoints) -> dict[int, Checkpoint]:
-    """Return an island's checkpoints that are whole."""
+    """Return the undamaged checkpoints of an island by their numbers."""
     found = (checkpoints.at(number, sequence) for sequence in checkpoints.sequences(number))
     return {each.sequence: each for each in found if each is not None}
 
 
-def _load(resident: Resident, found: Checkpoint | None) -> Checkpoint | None:
+def _load(local: LocalIsland, found: Checkpoint | None) -> Checkpoint | None:
     if found is None:
         return None
     try:
-        resident.island.load(found.payload)
+        local.island.load(found.payload)
     except _core.DamagedBytes as error:
         raise _foreign(found, error) from error
-    resident.epoch = int(found.about.get("epoch", 0))
-    resident.absorbed = int(found.about.get("absorbed", 0))
-    resident.surplus = dict(_surplus(found))
+    local.epoch = int(found.about.get("epoch", 0))
+    local.absorbed = int(found.about.get("absorbed", 0))
+    local.surplus = dict(_surplus(found))
     return found
 
 
 def _absorb_all(
-    resident: Resident, numbers: Sequence[int], checkpoints: Checkpoints, n_saved: int
+    local: LocalIsland, numbers: Sequence[int], checkpoints: Checkpoints, n_saved: int
 ) -> list[Checkpoint | None]:
-    """Let an island absorb those that are too many; the work of none is lost or counted twice."""
+    """Let an island absorb the surplus; no work is lost or counted twice."""
 
     def is_there(number: int) -> bool:
         return number < n_saved and checkpoints.latest(number) is not None
 
-    before, resident.surplus = resident.surplus, {}
-    resident.absorbed += sum(done for k, (_, done) in before.items() if not is_there(k))
+    before, local.surplus = local.surplus, {}
+    local.absorbed += sum(done for k, (_, done) in before.items() if not is_there(k))
     used = [checkpoints.latest(number) for number in numbers]
     for found in used:
         if found is not None:
             known, _ = before.get(found.island, (None, 0))
             if known != found.sequence:
-                _absorb(resident, found)
-            resident.surplus[found.island] = (found.sequence, _evaluations(found, is_there))
+                _absorb(local, found)
+            local.surplus[found.island] = (found.sequence, _evaluations(found, is_there))
     return used
 
 
-def _absorb(resident: Resident, found: Checkpoint) -> None:
+def _absorb(local: LocalIsland, found: Checkpoint) -> None:
     try:
-        resident.island.absorb(found.payload)
+        local.island.absorb(found.payload)
     except _core.DamagedBytes as error:
         raise _foreign(found, error) from error
 
 
 def _surplus(found: Checkpoint) -> list[tuple[int, tuple[int, int]]]:
-    """Return which islands a checkpoint has absorbed: number, sequence and evaluations."""
+    """Return the islands that a checkpoint has absorbed: number, sequence and evaluations."""
     listed = found.about.get("surplus", {})
     return [(int(number), (int(k), int(done))) for number, (k, done) in listed.items()]
 
 
 def _evaluations(found: Checkpoint, is_there: Callable[[int], bool]) -> int:
-    """Return the evaluations in a checkpoint, and those absorbed of islands no longer there."""
+    """Return the evaluations in a checkpoint, including absorbed islands without checkpoints."""
     about = found.about
     gone = sum(done for number, (_, done) in _surplus(found) if not is_there(number))
     return int(about.get("evaluations", 0)) + int(about.get("absorbed", 0)) + gone
 
 
 def _foreign(found: Checkpoint, error: Exception) -> GSRError:
-    """Return what to say of a checkpoint that is whole but not of this gsr."""
+    """Return the error for an undamaged checkpoint of another version."""
     return GSRError(
         f"the checkpoint {found.sequence} of island {found.island} is of another version of gsr "
         f"({error}); use that one, {ADVICE}"

@@ -1,4 +1,4 @@
-"""Signals of a run: save now, save and stop, stop with a result."""
+"""Signals to a run: save now, save and stop, stop with a result."""
 
 from __future__ import annotations
 
@@ -8,25 +8,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from gsr.islands.archipelago import Wishes
+from gsr.islands.archipelago import Requests
 
-#: Seconds in which a second Ctrl-C is that of the same hand: launchers pass it on once more.
+#: Repeated Ctrl-C within this many seconds counts once: launchers pass it on a second time.
 SAME = 1.0
-#: Names that not every system has.
+#: Signals that not every system has.
 SAVE = ("SIGUSR1",)
 
 
 @contextmanager
-def heard(wishes: Wishes) -> Iterator[None]:
-    """Turn signals into wishes while a run goes on.
+def signals_as_requests(requests: Requests) -> Iterator[None]:
+    """Turn signals into requests while a run goes on.
 
     SIGUSR1 asks for a checkpoint; SIGTERM for one and for the end; SIGINT for the end, and at once
-    if it comes again after a second.
-
-    Parameters
-    ----------
-    wishes : Wishes
-        What they become. A handler does nothing else: it may run in the middle of anything.
+    if it comes again after a second. A handler only sets requests, since it may run at any point of
+    the main thread.
     """
     interrupted: list[float] = []
 
@@ -36,20 +32,20 @@ def heard(wishes: Wishes) -> Iterator[None]:
             interrupted.append(time.monotonic())
             if interrupted[-1] - interrupted[0] >= SAME:
                 raise KeyboardInterrupt
-            wishes.stop("interrupted")
+            requests.stop("interrupted")
         else:
-            wishes.save_now = True
+            requests.save_now = True
             if name == "SIGTERM":
-                wishes.stop("terminated")
-        wishes.signals.append(name)
+                requests.stop("terminated")
+        requests.signals.append(name)
 
     with _handled((*SAVE, "SIGTERM", "SIGINT"), on_signal):
         yield
 
 
 @contextmanager
-def harmless() -> Iterator[None]:
-    """Keep a wish for a checkpoint from ending the program while there is no search to save."""
+def ignore_sigusr1() -> Iterator[None]:
+    """Ignore a request for a checkpoint while there is no search to save."""
     with _handled(SAVE, signal.SIG_IGN):
         yield
 

@@ -1,13 +1,13 @@
 """Who sends migrants to whom.
 
 Islands are numbered 0 to n - 1. An epoch is the number of a migration. For every epoch,
-`destinations` and `sources` of a topology are inverse to each other, on every island, without a
-word between islands. In lock-step an island so knows whom to wait for.
+`destinations` and `sources` of a topology are inverse to each other, and every island computes them
+without communication. So an island in lock-step knows whom to wait for.
 
 Regular topologies are made of *ways*: rules that lead from every island to another one, such as
 "one to the right". Peer to peer, all islands take the same way in an epoch, so that each sends
-once and receives once. Few ways take turns, in an order that is drawn for each round; of many, one
-is drawn.
+once and receives once. A few ways take turns, in an order that is drawn for each round; of many,
+one is drawn.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 Edge = tuple[int, int]
-#: One island, or an array of them: the rules are arithmetic that suits both.
+#: One island, or an array of them: the rules are arithmetic that works for both.
 Place = TypeVar("Place", int, "npt.NDArray[np.int64]")
 
 MIGRATIONS = ("p2p", "broadcast")
-#: So many neighbours at most take turns: those of a hypercube of a million.
+#: At most so many neighbours take turns: those of a hypercube of a million islands.
 FEW = 20
 BITS = 2**64 - 1
 
@@ -54,14 +54,10 @@ def make_topology(
     migration: str = "p2p",
     seed: int = 0,
 ) -> Topology:
-    """Return a topology by its name.
+    """Return a topology by its name, one of `TOPOLOGIES`.
 
     Parameters
     ----------
-    name : str
-        One of `TOPOLOGIES`.
-    n_islands : int
-        Number of islands.
     edges : sequence of pairs, optional
         Who sends to whom, for the topology ``edges``.
     migration : str
@@ -69,12 +65,8 @@ def make_topology(
     seed : int
         Of the choice of neighbours.
 
-    Returns
-    -------
-    Topology
-        The cost of its methods does not grow with the number of islands, but for a broadcast of
-        ``fully_connected`` and for the hub of ``star``, which are linear by nature. In a
-        ``hypercube`` it grows with log n.
+    The cost of a topology's methods does not grow with the number of islands, except for broadcasts
+    of ``fully_connected`` and the hub of ``star`` (linear) and ``hypercube`` (log n).
     """
     if n_islands < 1:
         raise GSRError(f"n_islands must be at least 1, got {n_islands}")
@@ -110,7 +102,7 @@ class Ways(ABC):
 
     @abstractmethod
     def forward(self, island: Place, way: Place) -> Place:
-        """Return where a way leads; n or more: nowhere."""
+        """Return where a way leads; nowhere if that is n or more."""
 
     @abstractmethod
     def back(self, island: Place, way: Place) -> Place:
@@ -149,8 +141,8 @@ class Shifts(Ways):
 class Mirrors(Ways):
     """Pairs: a way leads to the mirror image about a point, and back again.
 
-    One or two islands may be their own image, and sit out. There is one way in an epoch, in a
-    broadcast too.
+    One or two islands may be their own image, and do not migrate. There is one way in an epoch,
+    even in a broadcast.
     """
 
     def forward(self, island: Place, way: Place) -> Place:
@@ -168,7 +160,7 @@ class Digits(Ways):
     """Ways change one binary digit of the number of an island.
 
     If n is not a power of two, some lead beyond n, to nowhere. Clearing a digit never does, so
-    every island is connected with island 0.
+    every island is connected to island 0.
     """
 
     def forward(self, island: Place, way: Place) -> Place:
@@ -210,7 +202,7 @@ class Star:
 
 @dataclass(frozen=True)
 class Edges:
-    """Own edges: the islands that follow an island, and those that lead to it.
+    """User-defined edges: the islands that follow an island, and those that lead to it.
 
     Peer to peer, the edges of every island take turns, in an order of its own.
     """
@@ -238,8 +230,8 @@ def _both(n: int, *distances: int) -> list[int]:
     return sorted({sign * distance % n for distance in distances for sign in (1, -1)} - {0})
 
 
-# The torus is wound up like a thread on a spool: after the last island of a row comes the first
-# of the next, and after the last of all the first. So any number of islands makes a square one.
+# The rows of the torus follow each other: the last island of a row is next to the first one of the
+# next row, and the last of all to the first. So any number of islands makes a nearly square one.
 WAYS: dict[str, tuple[type[Ways], Callable[[int], Sequence[int]]]] = {
     "ring": (Shifts, lambda n: _both(n, 1)),
     "torus": (Shifts, lambda n: _both(n, 1, round(sqrt(n)))),
@@ -281,7 +273,7 @@ def _turn(n: int, epoch: int, *key: int) -> int:
 
 
 def _drawn(n: int, *key: int) -> int:
-    """Return a number below n: always the same for a key, and as if drawn for each."""
+    """Return a pseudo-random number below n for a key."""
     state = 0
     for number in key:
         state = _scrambled((state + number) & BITS)

@@ -1,4 +1,4 @@
-"""How the ranks of a run talk to each other, and what one rank alone does instead."""
+"""Communication between the ranks of a run, and its replacement for a single rank."""
 
 from __future__ import annotations
 
@@ -14,125 +14,76 @@ from numpy.typing import NDArray
 
 from gsr.exceptions import GSRError
 
-#: Messages to one rank that may be under way at a time. More are dropped, so that a rank which
-#: does not receive costs its neighbours no memory.
+#: Messages to one rank that may be under way at a time. Further ones are dropped, so that a rank
+#: that does not receive costs its neighbours no memory.
 UNDER_WAY = 4
 #: Exit codes of a rank that fails.
 WRONG_INPUT, CRASHED, INTERRUPTED = 2, 70, 130
 
 
 class Agreement(Protocol):
-    """Numbers that all ranks are about to agree on."""
+    """Numbers that all ranks are going to agree on."""
 
     def result(self) -> tuple[list[float], list[float]] | None:
-        """Return the maxima and the sums over all ranks, or None: not yet."""
+        """Return the maxima and the sums over all ranks, None if they are not known yet."""
 
 
 class Transport(Protocol):
-    """What the ranks of a run need of each other. All of it is for the main thread alone.
+    """Connects the ranks of a run; only their main threads use it."""
 
-    Attributes
-    ----------
-    rank : int
-        Which rank this is, from 0.
-    size : int
-        How many ranks there are.
-    library : str or None
-        The MPI library and mpi4py, with their versions.
-    """
-
+    #: The rank of this process, the number of ranks, and the versions of MPI library and mpi4py.
     rank: int
     size: int
     library: str | None
 
     def send(self, destination: int, payload: bytes) -> bool:
-        """Send without waiting.
-
-        Parameters
-        ----------
-        destination : int
-            A rank; it may be this one.
-        payload : bytes
-            The message.
+        """Send a payload to a rank, which may be this one, without waiting.
 
         Returns
         -------
         bool
-            False: dropped, because too much to that rank is still under way.
+            False if it was dropped, because too many messages to that rank are still under way.
         """
 
     def receive(self) -> list[tuple[int, bytes]]:
-        """Return all that has arrived, as (source, payload); in order for each source."""
+        """Return the messages that have arrived: source and payload, in order for each source."""
 
     def agree(self, maxima: Sequence[float], sums: Sequence[float]) -> Agreement:
-        """Start to agree on numbers, one agreement at a time.
+        """Start to agree on maxima and sums over all ranks, one agreement at a time.
 
-        Parameters
-        ----------
-        maxima, sums : sequence of float
-            What this rank contributes; as many on every rank. A maximum that is not a number does
-            not count.
-
-        Returns
-        -------
-        Agreement
-            Every rank must start it, and all in the same order.
+        Every rank must start it, with as many numbers and all in the same order. A maximum that is
+        not a number does not count.
         """
 
     def share(self, payload: bytes | None) -> bytes:
-        """Return what rank 0 gives, on all ranks. For the start: it waits, asleep."""
+        """Return rank 0's payload on all ranks; sleeps until it is there."""
 
     def share_array(self, array: NDArray[Any] | None) -> NDArray[Any]:
-        """Return rank 0's array on all ranks, read-only; a large one is kept once per node.
+        """Return rank 0's array of numbers or texts on all ranks, stored once per node if large.
 
-        Parameters
-        ----------
-        array : array or None
-            Numbers or texts; None on the other ranks.
-
-        Returns
-        -------
-        array
-            In C order. It lives as long as the process.
+        It is read-only, in C order, and lives as long as the process. Other ranks give None.
         """
 
     def merge(self, payload: bytes, join: Callable[[bytes, bytes], bytes]) -> bytes | None:
-        """Join the payloads of all ranks on rank 0, in a tree; it waits, asleep.
+        """Join the payloads of all ranks on rank 0, in a tree; sleeps meanwhile.
 
-        Parameters
-        ----------
-        payload : bytes
-            What this rank contributes.
-        join : callable
-            Makes one of two: the first is of the lower ranks. The tree is always the same.
-
-        Returns
-        -------
-        bytes or None
-            Everything on rank 0, None elsewhere.
+        `join` makes one payload of two, the first of which is of lower ranks; the tree is always
+        the same. Returns the joined payload on rank 0, None elsewhere.
         """
 
     def wait(self) -> None:
-        """Return when all ranks are here; it waits, asleep."""
+        """Sleep until all ranks have called it."""
 
     def close(self) -> None:
-        """Return when nothing is under way; all ranks must call it.
+        """Sleep until no message is under way; all ranks must call it.
 
-        What arrives meanwhile can still be had from `receive`, once.
+        `receive` still returns the messages that arrive meanwhile.
         """
 
     def leave(self, code: int) -> int:
-        """End the connection, when it is closed; nothing of it can be used any more.
+        """End a connection that is closed, and return the exit code of this rank.
 
-        Parameters
-        ----------
-        code : int
-            On which all ranks have agreed.
-
-        Returns
-        -------
-        int
-            The exit code of this rank: launchers should see that of rank 0 alone, which goes last.
+        Launchers should see that of rank 0 alone, which ends last. All ranks have agreed on `code`.
         """
 
     def abort(self, code: int) -> NoReturn:
@@ -140,7 +91,7 @@ class Transport(Protocol):
 
 
 def counted(maxima: Sequence[float]) -> list[float]:
-    """Return numbers of which a maximum can be taken: no rank may see another one."""
+    """Return numbers without NaN, whose maximum is the same on all ranks."""
     return [-inf if isnan(value) else float(value) for value in maxima]
 
 
@@ -229,20 +180,10 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def guarded(main: Callable[[Transport], int], transport: Transport) -> int:
-    """Run the program of a rank so that its failure ends all ranks.
+    """Run the program of a rank, and return its exit code; a failure ends all ranks.
 
-    Parameters
-    ----------
-    main : callable
-        The program. What it returns is an end on which the ranks have agreed.
-    transport : Transport
-        Its connection to the others.
-
-    Returns
-    -------
-    int
-        The exit code of `main`. After an exception there is no return: the reason is printed,
-        each line with the number of the rank in front, and all ranks are ended.
+    After an exception there is no return: the reason is printed, each line with the number of the
+    rank in front, and all ranks are ended.
     """
     try:
         return main(transport)
@@ -271,7 +212,7 @@ def _reason(error: BaseException) -> tuple[str, int]:
 
 
 def _tell(text: str, transport: Transport) -> None:
-    """Print in one piece, so that the lines of several ranks do not mix."""
+    """Print in one write, so that the lines of several ranks do not mix."""
     name = f"rank {transport.rank}: " if transport.size > 1 else ""
     sys.stdout.flush()
     sys.stderr.write("".join(f"{name}{line}\n" for line in text.splitlines()))

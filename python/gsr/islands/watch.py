@@ -1,33 +1,26 @@
-"""What a rank does beside the search: checkpoints, figures, and on rank 0 the display."""
+"""What a rank does beside the search: checkpoints, metrics, and on rank 0 the status."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from gsr.islands.archipelago import Archipelago, State, Watcher
+from gsr.islands.archipelago import Archipelago, RunState, Watcher
 from gsr.islands.background_writer import BackgroundWriter
 from gsr.islands.checkpoints import Checkpoints
-from gsr.islands.journal import Metrics, write_status
-from gsr.islands.resident import Resident
-from gsr.islands.troubles import Tell
+from gsr.islands.journal import JournalHandler, Metrics, write_status
 
-#: Seconds between two lines of figures, and between two looks at the law.
+#: Seconds between two lines of metrics, and between two updates of the law in the status.
 EVERY, LAW_EVERY = 1.0, 2.0
-#: Seconds that the last checkpoints may take; the disk may be slow, or full.
-PATIENCE = 10.0
-#: Seconds that they have once more at the end, if that was not enough.
-LAST_TRY = 1.0
-#: Warnings that the status keeps.
-MOST_WARNINGS = 20
-
-Report = Callable[[State], object]
+#: Seconds that the last checkpoints may take, since the disk may be slow or full; and once more at
+#: the end, if that was not enough.
+PATIENCE, LAST_TRY = 10.0, 1.0
 
 
 class RunWatcher(Watcher):
-    """Watches the islands of a rank.
+    """Saves the islands of a rank, and writes its journal.
 
     Parameters
     ----------
@@ -41,8 +34,6 @@ class RunWatcher(Watcher):
         Seconds between two checkpoints.
     sequence : int
         The number of the last checkpoint.
-    tell : callable
-        Takes sentences for the user.
     lock_step : bool
         Whether checkpoints are numbered by epochs.
     """
@@ -54,36 +45,24 @@ class RunWatcher(Watcher):
         checkpoints: Checkpoints,
         interval: float,
         sequence: int,
-        tell: Tell,
         lock_step: bool = False,
     ) -> None:
         self._folder = folder
         self._rank = rank
-        self._tell = tell
-        self.warnings: list[str] = []
-        self.metrics = Metrics(folder, rank, self.warn)
-        # A signal in lock-step asks for those of two epochs at once.
-        self._writer = BackgroundWriter(checkpoints, self.warn, depth=2 if lock_step else 1)
+        self.metrics = Metrics(folder, rank)
+        self._journal = JournalHandler(self.metrics)
+        # In lock-step a signal asks for the checkpoints of two epochs at once.
+        self._writer = BackgroundWriter(checkpoints, depth=2 if lock_step else 1)
         self._interval = interval
-        self._sequence = sequence
+        self._sequence = self._complete = sequence
         self._submitted: dict[int, tuple[int, bytes]] = {}
         self._saved_at = time.monotonic()
         self._saved: float | None = None
-        self._complete = sequence
-        self._hopeful = True
+        self._all_written = True
         self._due = 0.0
-        self.archipelago: Archipelago | None = None
-        self.report: Report | None = None
-        self.facts: Mapping[str, Any] = {}
-        self.write_law: Callable[[], str] | None = None
+        self._facts: Mapping[str, Any] = {}
+        self._write_law: Callable[[], str] = lambda: ""
         self._law, self._law_due = "", 0.0
-
-    def warn(self, sentence: str) -> None:
-        """Tell the user something, and keep it for the status."""
-        name = f"rank {self._rank}: " if self._rank else ""
-        self.warnings = [*self.warnings, sentence][-MOST_WARNINGS:]
-        self.metrics.event("warning", message=sentence)
-        self._tell(f"WARNING: {name}{sentence}")
 
     # ---- checkpoints -------------------------------------------------------------------------
 
@@ -95,44 +74,44 @@ class RunWatcher(Watcher):
         """Tell whether the last checkpoint is written."""
         return self._writer.is_idle()
 
-    def save(self, residents: Sequence[Resident], sequence: int | None) -> None:
+    def save(self, run: Archipelago, sequence: int | None) -> None:
         """Have the snapshots written; one that has not changed keeps its number."""
         self._begin(self._sequence + 1 if sequence is None else sequence)
-        for each in residents:
+        for each in run.islands:
             number = self._sequence
             last, payload = self._submitted.get(each.number, (0, b""))
             if sequence is None and payload == each.snapshot:
                 number = last
-            self._submit(each.number, number, each.snapshot, each.about)
+            self._submit(run, each.number, number, each.snapshot, each.about)
 
-    def save_both(self, residents: Sequence[Resident]) -> None:
-        """Have the last two snapshots written, but none that is on disk already."""
-        done = self._sequence
-        earlier, last = residents[0].earlier[0], residents[0].snapshot_epoch
-        if earlier > done and all(each.earlier[1] for each in residents):
-            self._begin(earlier)
-            for each in residents:
-                self._submit(each.number, *each.earlier)
-        if last > done:
-            self.save(residents, last)
+    def save_both(self, run: Archipelago) -> None:
+        """Have the last two snapshots written, except those that are on disk already."""
+        done, first = self._sequence, run.islands[0]
+        if first.earlier[0] > done and all(each.earlier[1] for each in run.islands):
+            self._begin(first.earlier[0])
+            for each in run.islands:
+                self._submit(run, each.number, *each.earlier)
+        if first.snapshot_epoch > done:
+            self.save(run, first.snapshot_epoch)
 
     def _begin(self, sequence: int) -> None:
         self._sequence = sequence
         self._saved_at = time.monotonic()
 
-    def _submit(self, island: int, sequence: int, payload: bytes, about: Mapping[str, Any]) -> None:
-        seconds = self.archipelago.seconds if self.archipelago is not None else 0.0
+    def _submit(
+        self, run: Archipelago, island: int, sequence: int, payload: bytes, about: Mapping[str, Any]
+    ) -> None:
         self._submitted[island] = sequence, payload
-        self._writer.submit(island, sequence, payload, {**about, "seconds": seconds})
+        self._writer.submit(island, sequence, payload, {**about, "seconds": run.seconds})
 
     def flush(self) -> bool:
-        """Wait for the disk; False if it does not take everything."""
-        self._hopeful = self._writer.flush(PATIENCE)
+        """Wait until all checkpoints are written; False if that takes too long."""
+        self._all_written = self._writer.flush(PATIENCE)
         self._note_written()
-        return self._hopeful
+        return self._all_written
 
     def _note_written(self) -> None:
-        """Note a checkpoint when it is on disk, of all islands of this rank."""
+        """Note a checkpoint when those of all islands of this rank are on disk."""
         complete = [
             self._sequence if self._writer.written(island) == sequence
             else self._writer.written(island) or 0
@@ -143,59 +122,58 @@ class RunWatcher(Watcher):
             self._saved = time.time()
             self.metrics.event("checkpoint", sequence=self._complete)
 
-    # ---- figures and display -----------------------------------------------------------------
+    # ---- metrics and status ------------------------------------------------------------------
 
-    def look(self, state: State) -> None:
-        """Show and record how far the run is."""
+    def describe(self, facts: Mapping[str, Any], write_law: Callable[[], str]) -> None:
+        """Set the facts that do not change, and what writes the best law, for the status."""
+        self._facts, self._write_law = facts, write_law
+
+    def on_poll(self, run: Archipelago) -> None:
+        """Write metrics and status now and then."""
         self._note_written()
-        signals = self.archipelago.wishes.signals if self.archipelago is not None else []
-        while signals:
-            self.metrics.event("signal", signal=signals.pop(0))
-        if self.report is not None:
-            self.report(state)
+        while run.requests.signals:
+            self.metrics.event("signal", signal=run.requests.signals.pop(0))
         now = time.monotonic()
-        if now >= self._due and self.archipelago is not None:
+        if now >= self._due:
             self._due = now + EVERY
-            self._record(self.archipelago)
+            self._record(run)
             if self._rank == 0:
-                self.tell_state(state, "running")
+                self.write_status(run.state, "running")
 
-    def _record(self, archipelago: Archipelago) -> None:
-        residents = archipelago.residents
+    def _record(self, run: Archipelago) -> None:
         self.metrics.record(
-            seconds=round(archipelago.seconds, 3),
-            epoch=max(each.epoch for each in residents),
-            evaluations=sum(each.evaluations for each in residents),
-            generation=max(each.generation for each in residents),
-            rmse=min(each.rmse for each in residents),
+            seconds=round(run.seconds, 3),
+            epoch=max(each.epoch for each in run.islands),
+            evaluations=sum(each.evaluations for each in run.islands),
+            generation=max(each.generation for each in run.islands),
+            rmse=min(each.rmse for each in run.islands),
             checkpoint_sequence=self._sequence,
-            main_seconds=round(archipelago.main_seconds, 4),
-            **vars(archipelago.counts),
+            main_seconds=round(run.main_seconds, 4),
+            **vars(run.counts),
         )
 
-    def tell_state(self, state: State, how: str, law: str | None = None) -> None:
+    def write_status(self, state: RunState, how: str, law: str = "") -> None:
         """Write the state of the run, for `gsr status`."""
-        if law is None and self.write_law is not None and time.monotonic() >= self._law_due:
+        if not law and time.monotonic() >= self._law_due:
             self._law_due = time.monotonic() + LAW_EVERY
-            self._law = self.write_law()
-        write_status(
-            self._folder,
-            {
-                **self.facts,
-                "state": how,
-                "reason": None if state.status == "running" else state.status,
-                "seconds": round(state.seconds, 3),
-                "evaluations": state.evaluations,
-                "evaluations_per_second": round(state.evaluations / max(state.seconds, 1e-3), 1),
-                "rmse": state.rmse,
-                "law": law or self._law or None,
-                "checkpoint": self._saved,
-                "warnings": self.warnings,
-            },
-        )
+            self._law = self._write_law()
+        status = {
+            **self._facts,
+            "state": how,
+            "reason": None if state.status == "running" else state.status,
+            "seconds": round(state.seconds, 3),
+            "evaluations": state.evaluations,
+            "evaluations_per_second": round(state.evaluations / max(state.seconds, 1e-3), 1),
+            "rmse": state.rmse,
+            "law": law or self._law or None,
+            "checkpoint": self._saved,
+            "warnings": self._journal.warnings,
+        }
+        write_status(self._folder, status)
 
     def close(self) -> None:
-        """End the writers; a disk that has not taken everything is tried once more."""
-        self._writer.close(PATIENCE if self._hopeful else LAST_TRY)
+        """End the writers; checkpoints that could not be written are tried once more."""
+        self._writer.close(PATIENCE if self._all_written else LAST_TRY)
         self._note_written()
+        self._journal.close()
         self.metrics.close()

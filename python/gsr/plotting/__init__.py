@@ -1,7 +1,7 @@
-"""Pictures of a fitted model: its front, its fit, what is left, how it was found, its terms.
+"""Pictures of a fitted model: its front, its fit, its residuals, how it was found, its terms.
 
-Each function draws into `ax`, or makes a figure of its own that belongs to no window; the figure
-is shown in a notebook and written with ``savefig``. Needs matplotlib (``pip install matplotlib``).
+They are drawn into `ax`, or into a figure of their own that belongs to no window; the figure is
+shown in a notebook and written with ``savefig``. Needs matplotlib (``pip install matplotlib``).
 """
 
 from __future__ import annotations
@@ -55,175 +55,59 @@ def plot(
     -------
     matplotlib Figure, or Axes if `ax` was given
     """
-    if kind == "summary":
-        if ax is not None:
-            raise GSRError("a summary is several plots: it makes its own figure and takes no ax")
-        return summary(model, X, y, index)
-    if kind == "front":
-        return front(model, index=index, ax=ax)
-    if kind == "convergence":
-        return convergence(model, ax=ax)
-    if kind == "terms":
-        return terms(model, X, index=index, ax=ax)
-    if kind not in ("fit", "residuals"):
+    if kind not in KINDS:
         raise GSRError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {kind!r}")
-    draw = fit if kind == "fit" else residuals
-    return draw(model, X, y, index=index, ax=ax)
+    if kind == "summary" and ax is not None:
+        raise GSRError("a summary is several plots: it makes its own figure and takes no ax")
+    entry = model._entry(None if kind == "convergence" else index)
+    draw = _drawings(model, kind, entry, X, y)
+    if kind == "summary":
+        return _summary(model, entry, draw)
+    figure = drawing.new_figure(*SIZE) if ax is None else None
+    place: Any = ax if figure is None else figure.add_subplot()
+    draw[kind](place)
+    if kind == "front":
+        pictures.label_front(place, model.front_, entry)
+    return ax if figure is None else figure
 
 
-def summary(
-    model: Any,
-    X: npt.ArrayLike | None = None,
-    y: npt.ArrayLike | None = None,
-    index: int | None = None,
-) -> Any:
-    """Draw all pictures in one figure, with the law above them.
+def _drawings(
+    model: Any, kind: str, entry: FrontEntry, X: Any, y: Any
+) -> dict[str, Callable[[Any], None]]:
+    """Return what draws each picture; rows are looked at only if the kind needs them."""
+    exact = any(each.exact for each in model.front_)
+    history = getattr(model, "history_", None) or []
+    name = entry.equation.target_name
+    draw: dict[str, Callable[[Any], None]] = {
+        "front": partial(pictures.front, entries=model.front_, entry=entry),
+        "convergence": partial(pictures.convergence, history=history, exact=exact, name=name),
+    }
+    if kind in ("summary", "fit", "residuals"):
+        rows = _rows(model, entry, X, y)
+        draw["fit"] = partial(pictures.fit, entry=entry, rows=rows)
+        draw["residuals"] = partial(pictures.residuals, entry=entry, rows=rows)
+        draw["terms"] = partial(pictures.terms, entry=entry, X=rows.X)
+    elif kind == "terms":
+        table = pictures.sampled(_training(entry)[0] if X is None else _table(model, X))
+        draw["terms"] = partial(pictures.terms, entry=entry, X=table)
+    return draw
 
-    Parameters
-    ----------
-    model, X, y, index
-        As for `plot`.
 
-    Returns
-    -------
-    matplotlib Figure
-    """
-    entry = model._entry(index)
-    rows = _rows(model, entry, X, y)  # so that a model without rows is told before drawing
+def _summary(model: Any, entry: FrontEntry, draw: dict[str, Callable[[Any], None]]) -> Any:
+    """Draw all pictures in one figure, with the law above them."""
     figure = drawing.new_figure(*SUMMARY_SIZE)
     figure.set_layout_engine("constrained", h_pad=0.12, w_pad=0.08)
     grid = figure.add_gridspec(3, 2)
     above = figure.add_subplot(grid[0, :])
-    pictures.front(above, model.front_, entry)
-    pictures.fit(figure.add_subplot(grid[1, 0]), entry, rows)
-    pictures.residuals(figure.add_subplot(grid[1, 1]), entry, rows)
-    pictures.terms(figure.add_subplot(grid[2, 0]), entry, rows.X)
-    pictures.convergence(figure.add_subplot(grid[2, 1]), **_searched(model))
+    draw["front"](above)
+    for k, kind in enumerate(("fit", "residuals", "terms", "convergence")):
+        draw[kind](figure.add_subplot(grid[1 + k // 2, k % 2]))
     figure.suptitle(
         drawing.plain(entry.equation, LONGEST_LAW), x=0.01, ha="left", fontsize=13,
         color=drawing.INK, fontweight="bold", parse_math=False, usetex=False,
     )  # fmt: skip
     pictures.label_front(above, model.front_, entry)
     return figure
-
-
-def front(model: Any, *, index: int | None = None, ax: Axes | None = None) -> Any:
-    """Draw the Pareto front of error against complexity, with a law marked.
-
-    Parameters
-    ----------
-    model, index, ax
-        As for `plot`; `index` is the law that is marked.
-
-    Returns
-    -------
-    matplotlib Figure, or Axes if `ax` was given
-    """
-    chosen = {"entries": model.front_, "entry": model._entry(index)}
-    drawn = _drawn(partial(pictures.front, **chosen), ax)
-    pictures.label_front(drawn.axes[0] if ax is None else ax, **chosen)
-    return drawn
-
-
-def fit(
-    model: Any,
-    X: npt.ArrayLike | None = None,
-    y: npt.ArrayLike | None = None,
-    *,
-    index: int | None = None,
-    ax: Axes | None = None,
-) -> Any:
-    """Draw what the law predicts against what was measured.
-
-    Parameters
-    ----------
-    model, X, y, index, ax
-        As for `plot`.
-
-    Returns
-    -------
-    matplotlib Figure, or Axes if `ax` was given
-    """
-    entry = model._entry(index)
-    rows = _rows(model, entry, X, y)
-    return _drawn(partial(pictures.fit, entry=entry, rows=rows), ax)
-
-
-def residuals(
-    model: Any,
-    X: npt.ArrayLike | None = None,
-    y: npt.ArrayLike | None = None,
-    *,
-    index: int | None = None,
-    ax: Axes | None = None,
-) -> Any:
-    """Draw what the law leaves against what it predicts, with a histogram.
-
-    Parameters
-    ----------
-    model, X, y, index, ax
-        As for `plot`.
-
-    Returns
-    -------
-    matplotlib Figure, or Axes if `ax` was given
-    """
-    entry = model._entry(index)
-    rows = _rows(model, entry, X, y)
-    return _drawn(partial(pictures.residuals, entry=entry, rows=rows), ax)
-
-
-def convergence(model: Any, *, ax: Axes | None = None) -> Any:
-    """Draw how the best error fell with time.
-
-    Parameters
-    ----------
-    model, ax
-        As for `plot`.
-
-    Returns
-    -------
-    matplotlib Figure, or Axes if `ax` was given
-    """
-    return _drawn(partial(pictures.convergence, **_searched(model)), ax)
-
-
-def terms(
-    model: Any,
-    X: npt.ArrayLike | None = None,
-    *,
-    index: int | None = None,
-    ax: Axes | None = None,
-) -> Any:
-    """Draw what each term alpha_k phi_k of the law adds to g(y), greatest share first.
-
-    Parameters
-    ----------
-    model, X, index, ax
-        As for `plot`.
-
-    Returns
-    -------
-    matplotlib Figure, or Axes if `ax` was given
-    """
-    entry = model._entry(index)
-    table = pictures.sampled(_training(entry)[0] if X is None else _table(model, X))
-    return _drawn(partial(pictures.terms, entry=entry, X=table), ax)
-
-
-def _drawn(draw: Callable[[Axes], None], ax: Axes | None) -> Any:
-    if ax is not None:
-        draw(ax)
-        return ax
-    figure = drawing.new_figure(*SIZE)
-    draw(figure.add_subplot())
-    return figure
-
-
-def _searched(model: Any) -> dict[str, Any]:
-    exact = any(entry.exact for entry in model.front_)
-    history = getattr(model, "history_", None) or []
-    return {"history": history, "exact": exact, "name": model._entry(None).equation.target_name}
 
 
 # ---- rows --------------------------------------------------------------------------------------

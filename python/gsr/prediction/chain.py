@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gsr.encoding.fold import Algebra, fold
 from gsr.encoding.matrices import constant
 from gsr.encoding.rows import ONE, Argument, Matrix, Row, factors
 from gsr.library import Library
@@ -20,7 +21,11 @@ Real = Callable[[Array], Array]
 #: For each step: whether the mirrored solution is meant, and how many periods away.
 Branch = tuple[tuple[bool, int], ...]
 #: Exponents of a variable, a call of a function or a sum.
+Factor = tuple[int | Row | Argument, Fraction]
 Powers = dict[int | Row | Argument, Fraction]
+#: The factors of a power, given the exponent.
+Taken = Callable[[Fraction], list[Factor]]
+ONCE = Fraction(1)
 
 PERIODS_AT_MOST = 1000
 LINES_AT_MOST = 2100
@@ -166,34 +171,53 @@ def closed_argument(library: Library, argument: Argument) -> ClosedForm | None:
 
 def powers_of(product: Sequence[Row], library: Library) -> Powers:
     """Return what a product consists of, with exponents."""
+    return _gathered(factor for row in product for factor in fold(row, _Factors(library))(ONCE))
+
+
+def _gathered(factors: Iterable[Factor]) -> Powers:
     powers: Powers = {}
-    for row in product:
-        _add_row(row, Fraction(1), library, powers)
+    for base, q in factors:
+        powers[base] = powers.get(base, Fraction(0)) + q
     return powers
 
 
-def _add_row(row: Row, times: Fraction, library: Library, powers: Powers) -> None:
-    exponent = -times if row.reciprocal else times
-    power = POWERS.get(library.names[row.code])
-    if power is not None:
-        _add_argument(row.argument, power * exponent, library, powers)
-        return
-    call = replace(row, reciprocal=False)
-    powers[call] = powers.get(call, Fraction(0)) + exponent
+class _Factors(Algebra[Taken]):
+    """Takes a power of an expression apart, given the exponent."""
 
+    def __init__(self, library: Library) -> None:
+        self.library = library
 
-def _add_argument(argument: Argument, q: Fraction, library: Library, powers: Powers) -> None:
-    lone = argument.lone
-    is_sum = not argument.is_product and (lone is None or lone == ONE)
-    # sqrt(y^2) is not y.
-    if is_sum or not (q.denominator == 1 or isinstance(lone, int)):
-        powers[argument] = powers.get(argument, Fraction(0)) + q
-        return
-    for base, times in argument.parts:
-        if isinstance(base, Row):
-            _add_row(base, q * Fraction(times), library, powers)
-        else:
-            powers[base] = powers.get(base, Fraction(0)) + q * Fraction(times)
+    def variable(self, v: int) -> Taken:
+        """Return a variable, which is whole."""
+        return lambda q: [(v, q)]
+
+    def one(self) -> Taken:
+        """Return 1, which is whole."""
+        return self.variable(ONE)
+
+    def total(self, argument: Argument, parts: Sequence[Taken]) -> Taken:
+        """Return a sum, which is whole unless it is one operand."""
+        if argument.lone in (None, ONE):
+            return lambda q: [(argument, q)]
+        return self.product(argument, parts)
+
+    def product(self, argument: Argument, parts: Sequence[Taken]) -> Taken:
+        """Return the factors of a product; sqrt(y^2) is not y."""
+
+        def factors(q: Fraction) -> list[Factor]:
+            if q.denominator != 1 and not isinstance(argument.lone, int):
+                return [(argument, q)]
+            pairs = zip(parts, argument.parts, strict=True)
+            return [each for part, (_, n) in pairs for each in part(q * Fraction(n))]
+
+        return factors
+
+    def call(self, row: Row, argument: Taken) -> Taken:
+        """Return a call, which is whole, or the factors of a power."""
+        sign, power = -1 if row.reciprocal else 1, POWERS.get(self.library.names[row.code])
+        if power is None:
+            return lambda q: [(replace(row, reciprocal=False), sign * q)]
+        return lambda q: argument(sign * power * q)
 
 
 def _product_steps(product: Sequence[Row], library: Library) -> list[Step] | None:
@@ -253,9 +277,7 @@ def _call_steps(row: Row, library: Library) -> list[Step] | None:
 
 def _argument_steps(argument: Argument, library: Library) -> list[Step] | None:
     if argument.is_product:
-        powers: Powers = {}
-        _add_argument(argument, Fraction(1), library, powers)
-        return _power_steps(powers, library)
+        return _power_steps(_gathered(fold(argument, _Factors(library))(ONCE)), library)
     scale, shift, base = _line(argument)
     if base is None:
         return None

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gsr.encoding import evaluate
-from gsr.encoding.rows import Argument, Matrix, Row, argument_values, factors
+from gsr.encoding.rows import Argument, Matrix, Row, factors
+from gsr.encoding.values import argument_values
 from gsr.library import Library
 from gsr.prediction.chain import SAME, ClosedForm, closed_argument, closed_form, powers_of
 from gsr.prediction.roots import Function, Mask, Scan
@@ -40,7 +41,7 @@ def lone_logarithm(matrix: Matrix, library: Library) -> Row | None:
     row = next(iter(powers), None)
     if not isinstance(row, Row) or powers != {row: 1}:
         return None
-    return row if library.names[row.code] == "ln" else None
+    return row if library.traits[row.code].of_magnitude else None
 
 
 @dataclass(frozen=True)

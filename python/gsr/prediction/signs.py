@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from gsr.encoding.rows import Argument, argument_values, variable
+from gsr.encoding.rows import Argument, variable
+from gsr.encoding.values import argument_values
 from gsr.library import Library
 from gsr.transformation import Array
 

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import reduce
 from typing import NamedTuple
 
-import numpy as np
-
-from gsr.encoding.rows import ONE, Argument, Row, factors
+from gsr.encoding.fold import Arithmetic
+from gsr.encoding.rows import Row, factors
+from gsr.intervals import Interval, add, constant, multiply, power, scale
 from gsr.library import Library
-from gsr.selection import intervals as iv
 from gsr.selection.fitted import LawLike
-from gsr.selection.intervals import (
-    IMAGES,
-    Interval,
-    add,
-    constant,
-    multiply,
-    power,
-    reciprocal,
-    scale,
-)
 from gsr.transformation import Array
 
 
@@ -46,10 +36,6 @@ def _sum(a: Jet, b: Jet) -> Jet:
     return Jet(*(add(p, q) for p, q in zip(a, b, strict=True)))
 
 
-def _scaled(a: Jet, factor: float) -> Jet:
-    return Jet(*(scale(part, factor) for part in a))
-
-
 def _constant(value: float, n: int) -> Jet:
     return Jet(constant(value, n), constant(0.0, n), constant(0.0, n))
 
@@ -60,75 +46,13 @@ def _chained(value: Interval, slope: Interval, bend: Interval, t: Jet) -> Jet:
     return Jet(value, multiply(slope, t.first), second)
 
 
-def _one_less_square(t: Interval) -> Interval:
-    square = scale(power(IMAGES["tanh"](t), 2), -1.0)
-    raised = add(constant(1.0, len(t.low)), square)
-    return Interval(np.maximum(raised.low, 0.0), raised.high)
-
-
-def _one_more_square(t: Interval) -> Interval:
-    return add(constant(1.0, len(t.low)), power(IMAGES["tan"](t), 2))
-
-
-def _one_over_one_more_square(t: Interval) -> Interval:
-    return reciprocal(add(constant(1.0, len(t.low)), power(t, 2)))
-
-
-def _sign(t: Interval) -> Interval:
-    return Interval(np.where(t.low > 0, 1.0, -1.0), np.where(t.high < 0, -1.0, 1.0))
-
-
-def _bend_at_zero(t: Interval) -> Interval:
-    return Interval(np.zeros(len(t.low)), np.where(t.has_zero, np.inf, 0.0))
-
-
-def _root_power(t: Interval, n: int) -> Interval:
-    return reciprocal(power(IMAGES["sqrt"](t), n))
-
-
-def _flat(value: float) -> Callable[[Interval], Interval]:
-    return lambda t: constant(value, len(t.low))
-
-
-#: T' and T'' of the built-in transformations.
-DERIVATIVES: dict[str, tuple[Callable[[Interval], Interval], Callable[[Interval], Interval]]] = {
-    "identity": (_flat(1.0), _flat(0.0)),
-    "inverse": (lambda t: scale(power(t, -2), -1.0), lambda t: scale(power(t, -3), 2.0)),
-    "square": (lambda t: scale(t, 2.0), _flat(2.0)),
-    "cube": (lambda t: scale(power(t, 2), 3.0), lambda t: scale(t, 6.0)),
-    "sqrt": (lambda t: scale(_root_power(t, 1), 0.5), lambda t: scale(_root_power(t, 3), -0.25)),
-    "cos": (lambda t: scale(IMAGES["sin"](t), -1.0), lambda t: scale(IMAGES["cos"](t), -1.0)),
-    "sin": (lambda t: IMAGES["cos"](t), lambda t: scale(IMAGES["sin"](t), -1.0)),
-    "tan": (
-        _one_more_square,
-        lambda t: scale(multiply(IMAGES["tan"](t), _one_more_square(t)), 2.0),
-    ),
-    "tanh": (
-        _one_less_square,
-        lambda t: scale(multiply(IMAGES["tanh"](t), _one_less_square(t)), -2.0),
-    ),
-    "exp": (IMAGES["exp"], IMAGES["exp"]),
-    "ln": (lambda t: power(t, -1), lambda t: scale(power(t, -2), -1.0)),
-    "exp_neg": (lambda t: scale(IMAGES["exp_neg"](t), -1.0), IMAGES["exp_neg"]),
-    "cbrt": (
-        lambda t: scale(power(IMAGES["cbrt"](t), -2), 1.0 / 3.0),
-        lambda t: scale(power(IMAGES["cbrt"](t), -5), -2.0 / 9.0),
-    ),
-    "abs": (_sign, _bend_at_zero),
-    "arctan": (
-        _one_over_one_more_square,
-        lambda t: scale(multiply(t, power(_one_over_one_more_square(t), 2)), -2.0),
-    ),
-}
-
-
-class JetWalk:
+class Jets(Arithmetic[Jet]):
     """Evaluates f(x) with its derivatives by one feature.
 
     Parameters
     ----------
     library : Library
-        Mapping table of the features; transformations of the user's own cannot be used.
+        Mapping table of the features, which all have derivatives over intervals.
     low, high : array of shape (n, d)
         The boxes.
     feature : int
@@ -147,61 +71,52 @@ class JetWalk:
         """Return the sum of alpha phi."""
         total = _constant(0.0, self.n)
         for a, matrix in zip(law.alpha, law.phi, strict=True):
-            total = _sum(total, _scaled(self.product(factors(matrix, self.library)), float(a)))
+            term = self.basis_function(factors(matrix, self.library))
+            total = _sum(total, self.scale(term, float(a)))
         return total
 
-    def product(self, rows: Sequence[Row]) -> Jet:
-        """Return a product of rows."""
-        total: Jet | None = None
-        for row in rows:
-            total = self.row(row) if total is None else _product(total, self.row(row))
-        return _constant(1.0, self.n) if total is None else total
+    def variable(self, v: int) -> Jet:
+        """Return a feature."""
+        return self.variables[v - 1]
 
-    def row(self, row: Row) -> Jet:
-        """Return a transformation of an argument."""
-        t = self.argument(row.argument)
-        name = self.library.names[row.code]
-        slope, bend = DERIVATIVES[name]
-        found = _chained(IMAGES[name](t.value), slope(t.value), bend(t.value), t)
-        return self._power(found, -1) if row.reciprocal else found
+    def one(self) -> Jet:
+        """Return 1."""
+        return _constant(1.0, self.n)
 
-    def argument(self, argument: Argument) -> Jet:
-        """Return a sum or a product of operands."""
-        total: Jet | None = None
-        for base, times in argument.parts:
-            operand = self._operand(base)
-            if argument.is_product:
-                part = self._power(operand, int(times))
-                total = part if total is None else _product(total, part)
-            else:
-                part = _scaled(operand, float(times))
-                total = part if total is None else _sum(total, part)
-        assert total is not None
-        return total
+    def scale(self, value: Jet, factor: float) -> Jet:
+        """Return a multiple."""
+        return Jet(*(scale(part, float(factor)) for part in value))
 
-    def _operand(self, base: int | Row) -> Jet:
-        if isinstance(base, Row):
-            return self.row(base)
-        return _constant(1.0, self.n) if base == ONE else self.variables[base - 1]
+    def add(self, terms: Sequence[Jet]) -> Jet:
+        """Return a sum."""
+        return reduce(_sum, terms) if terms else _constant(0.0, self.n)
 
-    def _power(self, t: Jet, n: int) -> Jet:
+    def power(self, value: Jet, n: int) -> Jet:
+        """Return a power."""
         if n == 1:
-            return t
-        slope = scale(power(t.value, n - 1) if n != 1 else constant(1.0, self.n), float(n))
-        bend = constant(2.0, self.n) if n == 2 else scale(power(t.value, n - 2), float(n * (n - 1)))
-        return _chained(power(t.value, n), slope, bend, t)
+            return value
+        t = value.value
+        slope = scale(power(t, n - 1), float(n))
+        bend = constant(2.0, self.n) if n == 2 else scale(power(t, n - 2), float(n * (n - 1)))
+        return _chained(power(t, n), slope, bend, value)
+
+    def multiply(self, factors: Sequence[Jet]) -> Jet:
+        """Return a product."""
+        return reduce(_product, factors) if factors else self.one()
+
+    def call(self, row: Row, argument: Jet) -> Jet:
+        """Return a transformation of an argument."""
+        traits, t = self.library.traits[row.code], argument.value
+        assert traits.image and traits.slope and traits.bend
+        found = _chained(traits.image(t), traits.slope(t), traits.bend(t), argument)
+        return self.power(found, -1) if row.reciprocal else found
 
 
 def usable(law: LawLike, library: Library) -> bool:
     """Tell whether all transformations of f(x) have derivatives here."""
     return all(
-        name in DERIVATIVES and name in iv.IMAGES
+        library.traits[each.code].has_derivatives
         for matrix in law.phi
         for row in factors(matrix, library)
-        for name in _names(row, library)
+        for each in row.walk()
     )
-
-
-def _names(row: Row, library: Library) -> list[str]:
-    inner = [base for base, _ in row.argument.parts if isinstance(base, Row)]
-    return [library.names[row.code], *(name for r in inner for name in _names(r, library))]

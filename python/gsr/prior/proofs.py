@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+from gsr.encoding.fold import fold
 from gsr.equation import Equation
-from gsr.prior.jets import JetWalk, usable
+from gsr.intervals import Interval
+from gsr.prior.jets import Jets, usable
 from gsr.selection.guards import GuardedLaw
-from gsr.selection.intervals import Interval
 from gsr.selection.poles import poles
 from gsr.transformation import Array
 
@@ -24,13 +25,6 @@ POLE_BUDGET = 2000
 ROUNDING = 1e-9
 #: Below this exp is 0.
 LOG_OF_NOTHING = -700.0
-#: The sign of dy/df where it is the same for all y.
-RISING = dict.fromkeys(("identity", "sqrt", "cbrt", "cube", "exp", "tanh", "arctan"), 1)
-RISING |= dict.fromkeys(("inverse", "exp_neg"), -1)
-#: Here it is that of y.
-LIKE_Y = ("ln", "square", "abs")
-#: y has the sign of f.
-SIGNED = ("identity", "inverse", "cube", "cbrt", "arctan")
 
 
 class Verdict(NamedTuple):
@@ -59,6 +53,7 @@ class Prover:
         self.law = cast(Any, equation)  # it has what a law has, but for its error
         read = GuardedLaw(self.law, equation.library, equation.target_library)
         self.target = "" if read.reciprocal else read.target
+        self.g = read.traits
         self.used = [v - 1 for v in read.variables]
 
     def look_at(self, constraint: Constraint) -> Verdict:
@@ -73,7 +68,7 @@ class Prover:
         if kind in ("convex", "concave"):
             sign = 1 if kind == "convex" else -1
             return self._one_sided(j, 2, sign) if self.target == "identity" else OPEN
-        rising = RISING.get(self.target, self._sign_of_y if self.target in LIKE_Y else 0)
+        rising = self._sign_of_y if self.g.rises_with_size else self.g.rises
         return self._one_sided(j, 1, rising if kind == "increasing" else -rising)
 
     @cached_property
@@ -89,10 +84,10 @@ class Prover:
             return 1 if branches.home[0] >= 0 else -1 if branches.home[1] <= 0 else 0
         if branches.sign is None or branches.sign.library not in (None, self.equation.library):
             return 0
-        walk = JetWalk(self.equation.library, *self._box, 0)
+        jets = Jets(self.equation.library, *self._box, 0)
         sign = branches.sign.constant
         for argument in branches.sign.arguments:
-            values = walk.argument(argument).value
+            values = fold(argument, jets).value
             sign *= 0 if values.has_zero[0] else int(np.sign(values.low[0]))
         return sign
 
@@ -103,13 +98,13 @@ class Prover:
     def _sign(self, kind: str) -> Verdict:
         wanted = 1 if kind in ("positive", "nonnegative") else -1
         strict = kind in ("positive", "negative")
-        if self.target in SIGNED:
+        if self.g.rises and self.g.parity == -1:
             return self._one_sided(0, 0, wanted, strict)
-        if self.target not in LIKE_Y or self._sign_of_y != wanted:
+        if not self.g.rises_with_size or self._sign_of_y != wanted:
             return OPEN
         # y = 0 is possible for y^2 and |y|, and where a logarithm goes to minus infinity.
         least = self._derivative(*self._box, 0, 0, 1).low[0]
-        apart = least > (LOG_OF_NOTHING if self.target == "ln" else 0)
+        apart = least > (LOG_OF_NOTHING if self.g.of_magnitude else 0)
         return PROVED if apart or not strict else OPEN
 
     def _one_sided(self, feature: int, order: int, sign: int, strict: bool = False) -> Verdict:
@@ -140,7 +135,7 @@ class Prover:
 
     def _derivative(self, low: Array, high: Array, feature: int, order: int, sign: int) -> Interval:
         with np.errstate(all="ignore"):
-            jet = JetWalk(self.equation.library, low, high, feature).law(self.law)
+            jet = Jets(self.equation.library, low, high, feature).law(self.law)
         found = jet[order]
         return found if sign > 0 else Interval(-found.high, -found.low)
 

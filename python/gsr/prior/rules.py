@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gsr import _core
-from gsr.exceptions import GSRError, suggestion
+from gsr.exceptions import GSRError, about, suggestion
 from gsr.library import Library
 from gsr.transformation import BUILTINS
 
@@ -45,7 +45,8 @@ def forbidden(
     names = [*feature_names, target_name]
     known = {*BUILTINS, *library.names}
     for label, given in (("allow", allow), ("forbid", forbid)):
-        _check(label, given, names, known)
+        with about(label):
+            _check(label, given, names, known)
     found = {}
     for name in names:
         of_all = EVERY if name != target_name else None
@@ -107,7 +108,7 @@ def without(library: Library, names: set[str]) -> Library:
     if len(kept) == len(library):
         return library
     if [name for _, name in pairs if name not in names] in ([], ["one"]):
-        raise GSRError("allow and forbid leave no transformation of the target")
+        raise GSRError("allow and forbid leave no transformation of the target", "allow", "forbid")
     return Library(kept, name=library.name)
 
 
@@ -120,8 +121,7 @@ def core_constraints(
     units: tuple[Any, Any] | None,
     constants_with_units: bool,
     required: Sequence[Any],
-    max_terms: int | None,
-    max_complexity: int | None,
+    limits: Mapping[str, int],
     accept: Callable[[Any], bool] | None,
 ) -> Any:
     """Return the core's constraints.
@@ -142,8 +142,8 @@ def core_constraints(
         Whether fitted constants may carry units.
     required : sequence of matrices
         Terms that every law has.
-    max_terms, max_complexity : int, optional
-        Limits on laws.
+    limits : mapping
+        Limits on laws, by their names in the core; 0 for none.
     accept : callable, optional
         Asked for every law that is about to be kept.
 
@@ -163,7 +163,7 @@ def core_constraints(
         constraints.set_units(of_features.tolist(), of_target.tolist(), constants_with_units)
     for matrix in required:
         constraints.require(matrix, library.table, d)
-    constraints.max_terms = max_terms or 0
-    constraints.max_complexity = max_complexity or 0
+    for name, limit in limits.items():
+        setattr(constraints, name, limit)
     constraints.accept = accept
     return constraints

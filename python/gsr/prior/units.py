@@ -7,12 +7,14 @@ is found in whatever the columns hold.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gsr.encoding.rows import ONE, Argument, Matrix, Row, factors
-from gsr.encoding.writing import Writer, shown_name
+from gsr.encoding.fold import Algebra, fold
+from gsr.encoding.rows import Argument, Matrix, Row, factors
+from gsr.encoding.writing import Writer
 from gsr.equation import Equation
 from gsr.exceptions import GSRError, suggestion
 from gsr.library import Library
@@ -122,11 +124,11 @@ def check(
     broken: list[str] = []
     terms: list[tuple[str, Dimension]] = []
     for (matrices, coefficients, library, given), named in zip(sides, names, strict=True):
-        walk = _Walk(library, given, named, constants_with_units, broken)
-        for matrix, coefficient in zip(matrices, coefficients, strict=True):
-            if coefficient:
-                shown, found = walk.term(matrix)
-                terms += [(shown, found)] if found is not None else []
+        algebra = _Dimensions(library, given, named, constants_with_units)
+        for matrix in (m for m, c in zip(matrices, coefficients, strict=True) if c):
+            shown, found = algebra.term(matrix)
+            broken += found.broken
+            terms += [(shown, found.dimension)] if found.dimension is not None else []
     others = [] if constants_with_units else [t for t in terms if t[1] != terms[0][1]]
     broken += [_differ("", terms[0], other) for other in others]
     return list(dict.fromkeys(broken))
@@ -140,8 +142,22 @@ def _of(dimension: Dimension) -> str:
     return f"the unit {dimension}" if dimension else "no unit"
 
 
-class _Walk:
-    """Finds the dimensions of one side's terms; None is a value that may have any."""
+_NOTHING: tuple[str, ...] = ()
+
+
+class _Finding(NamedTuple):
+    """A dimension (None: a value may have any), and what is wrong with the units on the way to it.
+
+    `clash` are two parts of a sum that differ; the row that the sum is in names them.
+    """
+
+    dimension: Dimension | None
+    broken: tuple[str, ...] = ()
+    clash: tuple[tuple[str, Dimension], tuple[str, Dimension]] | None = None
+
+
+class _Dimensions(Algebra[_Finding]):
+    """Finds the dimensions of one side's terms."""
 
     def __init__(
         self,
@@ -149,62 +165,65 @@ class _Walk:
         given: Sequence[Dimension],
         names: Sequence[str],
         free_constants: bool,
-        broken: list[str],
     ) -> None:
-        self.library, self.given, self.names = library, given, names
-        self.free_constants, self.broken = free_constants, broken
+        self.library, self.given = library, given
+        self.free_constants = free_constants
         self.writer = Writer(library, lambda v: names[v - 1], ())
 
-    def term(self, matrix: Matrix) -> tuple[str, Dimension | None]:
+    def term(self, matrix: Matrix) -> tuple[str, _Finding]:
         """Return a basis function as text, and its dimension."""
         product = factors(matrix, self.library)
+        found = [fold(row, self) for row in product]
         total: Dimension | None = NONE
-        for row in product:
-            found = self._row(row)
-            total = None if total is None or found is None else total * found
-        return self.writer.product(product) if product else "1", total
+        for dimension, *_ in found:
+            total = None if total is None or dimension is None else total * dimension
+        broken = tuple(message for each in found for message in each.broken)
+        return self.writer.basis_function(product) if product else "1", _Finding(total, broken)
 
-    def _row(self, row: Row) -> Dimension | None:
-        argument = row.argument
-        found = self._product(argument) if argument.is_product else self._sum(row)
-        name = self.library.names[row.code]
-        if name in POWERS:
-            power = POWERS[name] * (-1 if row.reciprocal else 1)
-            return None if found is None else found**power
-        if found:
-            shown = self.writer.product([Row(row.code, argument)])
-            self.broken.append(f"{shown}: the argument has {_of(found)}")
-        return NONE
+    def variable(self, v: int) -> _Finding:
+        """Return the dimension of a variable."""
+        return _Finding(self.given[v - 1])
 
-    def _product(self, argument: Argument) -> Dimension | None:
-        total = NONE
-        for base, times in argument.parts:
-            found = self._operand(base)
-            if found is None:
-                return None
-            total = total * found ** int(times)
-        return total
+    def one(self) -> _Finding:
+        """Return that of a number."""
+        return _Finding(NONE)
 
-    def _sum(self, row: Row) -> Dimension | None:
-        fixed: tuple[str, Dimension] | None = None
-        for base, times in row.argument.parts:
-            found = self._operand(base)
+    def product(self, argument: Argument, parts: Sequence[_Finding]) -> _Finding:
+        """Return the dimension of a product."""
+        total, broken = NONE, _NOTHING
+        for part, (_, times) in zip(parts, argument.parts, strict=True):
+            broken += part.broken
+            if part.dimension is None:
+                return _Finding(None, broken)
+            total = total * part.dimension ** int(times)
+        return _Finding(total, broken)
+
+    def total(self, argument: Argument, parts: Sequence[_Finding]) -> _Finding:
+        """Return the dimension that all parts of a sum have."""
+        fixed, broken = None, _NOTHING
+        for part, (base, times) in zip(parts, argument.parts, strict=True):
+            broken += part.broken
             weighted = isinstance(times, float) and times != 1.0
-            if found is None or (weighted and self.free_constants):
+            if part.dimension is None or (weighted and self.free_constants):
                 continue
-            mine = (self._shown(base), found)
+            mine = (self.writer.operand(base), part.dimension)
             fixed = fixed or mine
-            if found != fixed[1]:
-                self.broken.append(_differ(f"{self.writer.product([row])}: ", fixed, mine))
-                return None
-        return fixed[1] if fixed else None
+            if part.dimension != fixed[1]:
+                return _Finding(None, broken, (fixed, mine))
+        return _Finding(fixed[1] if fixed else None, broken)
 
-    def _operand(self, base: int | Row) -> Dimension | None:
-        if isinstance(base, Row):
-            return self._row(base)
-        return NONE if base == ONE else self.given[base - 1]
-
-    def _shown(self, base: int | Row) -> str:
-        if isinstance(base, Row):
-            return self.writer.product([base])
-        return "1" if base == ONE else shown_name(self.names[base - 1])
+    def call(self, row: Row, argument: _Finding) -> _Finding:
+        """Return the dimension of a transformation; only powers take arguments with one."""
+        found, broken, clash = argument
+        if clash is not None:
+            broken += (_differ(f"{self.writer.basis_function([row])}: ", *clash),)
+        power = POWERS.get(self.library.names[row.code])
+        if self.library.traits[row.code].keeps_unit:
+            power = Fraction(1)
+        if power is not None:
+            raised = None if found is None else found ** (-power if row.reciprocal else power)
+            return _Finding(raised, broken)
+        if found:
+            shown = self.writer.basis_function([Row(row.code, row.argument)])
+            broken += (f"{shown}: the argument has {_of(found)}",)
+        return _Finding(NONE, broken)

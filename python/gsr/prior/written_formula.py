@@ -15,13 +15,13 @@ from gsr.encoding.rows import IntegerMatrix
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library, resolve
-from gsr.options import check_choice, check_required
+from gsr.options import check_parameters
 from gsr.prior.formula_terms import Known, Reader
 from gsr.rows import Rows
 from gsr.selection.fitted import FittedLaw, Training
-from gsr.selection.loss import LOSSES, Loss
-from gsr.selection.noise import ERRORS, given
-from gsr.validation import PARAMETERS, as_sigma, as_weights, as_x_sigma, check_magnitude
+from gsr.selection.loss import Loss
+from gsr.selection.noise import given
+from gsr.validation import as_sigma, as_weights, as_x_sigma, check_magnitude
 
 if TYPE_CHECKING:
     from gsr.prior.fitted_formula import FittedFormula
@@ -207,9 +207,7 @@ def fit_formula(
     from gsr.prior.formula_constants import NamedConstants
     from gsr.prior.formula_fit import level, reduced
 
-    check_choice("errors", errors, ERRORS)
-    check_choice("loss", loss, LOSSES)
-    check_required("quantile", quantile, PARAMETERS["quantile"])
+    check_parameters({"errors": errors, "loss": loss, "quantile": quantile})
     names, target = _names(X, y, feature_names, target_name)
     tables = resolve(library), resolve(library if target_library is None else target_library)
     rows = _rows(X, y, sample_weight, sigma, x_sigma, names, target)

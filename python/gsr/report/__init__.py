@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timezone
-from html import escape
-from importlib.resources import files
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
-from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gsr
 from gsr.report import sections
-from gsr.report import settings as made
-from gsr.report.origin import Source, Target, source
+from gsr.report.origin import Source, source
+from gsr.report.settings import settings
 from gsr.whole_files import write_whole
+from gsr.wording import ending
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+    from gsr.report.plots import Picture
 
 
 def write(run_or_model: Any, out: str | PathLike[str]) -> Path:
@@ -58,16 +60,25 @@ def page(run_or_model: Any) -> str:
     str
     """
     found = source(run_or_model)
-    template = files("gsr.report") / "template"
-    return Template((template / "page.html").read_text(encoding="utf-8")).substitute(
-        title=escape(_title(found)),
-        facts=escape(_facts(found)),
-        contents=_contents(found),
-        main="\n".join(_main(found)),
-        style=(template / "style.css").read_text(encoding="utf-8"),
-        version=escape(gsr.__version__),
+    return _template().render(
+        title=_title(found),
+        facts=_facts(found),
+        missing=found.missing,
+        targets=[sections.target(each, k) for k, each in enumerate(found.targets)],
+        history_pictures=_history_pictures(found),
+        data=sections.data(found),
+        version=gsr.__version__,
         date=datetime.now(timezone.utc).strftime("%d %B %Y, %H:%M UTC"),
+        **settings(found),
     )
+
+
+def _template() -> Template:
+    from jinja2 import Environment, PackageLoader
+
+    loader = PackageLoader("gsr.report", "template")
+    environment = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    return environment.get_template("page.html")
 
 
 def _title(found: Source) -> str:
@@ -81,59 +92,20 @@ def _title(found: Source) -> str:
     return f"{names[0]} as a law of {shown}"
 
 
-def _facts(found: Source) -> str:
+def _facts(found: Source) -> list[str]:
     parts = [f"run {found.run.name}"] if found.run is not None else []
     parts += [f"{found.n_rows:,} rows"] if found.n_rows else []
     status = found.result.get("status") or getattr(found.model, "status_", None)
-    if status:
-        parts.append(sections.ending(str(status)))
-    return " · ".join(parts)
+    if status == "running":
+        parts.append("the search is still going")
+    elif status:
+        parts.append(f"the search ended because {ending(str(status))}")
+    return parts
 
 
-def _contents(found: Source) -> str:
-    if len(found.targets) < 2:
-        return ""
-    links = "".join(
-        f'<li><a href="#target-{k}">{escape(target.name)}</a></li>'
-        for k, target in enumerate(found.targets)
-    )
-    return f'<nav aria-label="Targets"><ul>{links}</ul></nav>'
+def _history_pictures(found: Source) -> list[Picture]:
+    if found.targets or not found.history or find_spec("matplotlib") is None:
+        return []
+    from gsr.report.plots import history_picture
 
-
-def _main(found: Source) -> Iterator[str]:
-    if found.missing:
-        remarks = "\n".join(sections.told(text, True) for text in found.missing)
-        yield sections.section("What is missing", remarks)
-    for k, target in enumerate(found.targets):
-        yield sections.law(target, f"target-{k}")
-        yield sections.meaning(target)
-        yield sections.front(target)
-        yield _plots(target, f"p{k}")
-    if not found.targets and found.history and find_spec("matplotlib"):
-        from gsr.report.plots import history_picture
-
-        yield sections.section("The search so far", _figures([history_picture(found.history, "h")]))
-    yield sections.data(found)
-    yield made.settings(found)
-    yield made.again(found)
-
-
-def _plots(target: Target, key: str) -> str:
-    if find_spec("matplotlib") is None:
-        return sections.section(
-            "Pictures", "<p>Pictures need matplotlib: <code>pip install matplotlib</code>.</p>"
-        )
-    from gsr.report.plots import pictures
-
-    content = _figures(pictures(target, key))
-    if target.X is None:
-        content += "<p>Without rows the fit, the residuals and the terms are not drawn.</p>"
-    return sections.section("Pictures", content)
-
-
-def _figures(pictures: Any) -> str:
-    shown = "\n".join(
-        f"<figure>\n{picture.svg}\n<figcaption>{escape(picture.caption)}</figcaption>\n</figure>"
-        for picture in pictures
-    )
-    return f'<div class="plots">\n{shown}\n</div>'
+    return [history_picture(found.history, "h")]

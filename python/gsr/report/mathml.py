@@ -9,6 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from gsr.encoding.forms import with_cube_roots
+from gsr.encoding.sympy_text import NAMES
 from gsr.encoding.writing import number as shortened
 
 if TYPE_CHECKING:
@@ -21,10 +22,9 @@ TIMES = '<mo lspace="0.14em" rspace="0.14em">\N{INVISIBLE TIMES}</mo>'
 DOT = "<mo>\N{DOT OPERATOR}</mo>"
 APPLY = "<mo>\N{FUNCTION APPLICATION}</mo>"
 #: What SymPy calls otherwise than books do.
-FUNCTIONS = {
-    "log": "ln", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arsinh",
-    "acosh": "arcosh", "atanh": "artanh", "sign": "sgn", "Max": "max",
-    "Min": "min",
+FUNCTIONS = NAMES | {
+    "asin": "arcsin", "acos": "arccos", "asinh": "arsinh", "acosh": "arcosh", "atanh": "artanh",
+    "sign": "sgn", "Max": "max", "Min": "min",
 }  # fmt: skip
 CONSTANTS = {"Pi": "π", "Exp1": "e", "ImaginaryUnit": "i"}
 INDEXED = re.compile(r"([A-Za-z])([0-9]+)")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -169,7 +168,7 @@ def read(run: str | PathLike[str]) -> Source:
     missing: list[str] = []
     result = _result(folder / "result.json", missing)
     history = _history(folder / "history.csv", missing)
-    columns = _columns(folder / "sample.csv", missing)
+    columns = _columns(folder / "sample.csv", "the rows are not drawn", missing)
     models = _loaded(folder / "model.json", missing)
     targets = [_of_run(name, model, columns, history) for name, model in models.items()]
     if columns and any(target.X is None for target in targets):
@@ -213,48 +212,39 @@ def _loaded(path: Path, missing: list[str]) -> dict[str, Any]:
         return {}
 
 
-def _table(path: Path, what: str, missing: list[str]) -> list[dict[str, str]]:
+def _columns(path: Path, what: str, missing: list[str]) -> dict[str, Array]:
+    """Return the columns of a table; what is no number is NaN."""
+    import pandas as pd
+
     if not path.is_file():
         missing.append(f"There is no {path.name}: {what}.")
-        return []
-    with path.open(encoding="utf-8", newline="", errors="replace") as file:
-        try:
-            rows = list(csv.DictReader(file))
-        except csv.Error as error:
-            missing.append(f"{path.name} cannot be read ({error}): {what}.")
-            return []
-    if not rows:
+        return {}
+    try:
+        table = pd.read_csv(path, encoding_errors="replace", index_col=False)
+    except ValueError as error:
+        missing.append(f"{path.name} cannot be read ({error}): {what}.")
+        return {}
+    if table.empty:
         missing.append(f"{path.name} has no rows: {what}.")
-    return rows
-
-
-def _columns(path: Path, missing: list[str]) -> dict[str, Array]:
-    rows = _table(path, "the rows are not drawn", missing)
-    names = [name for name in (rows[0] if rows else {}) if name is not None]
-    return {name: np.array([_number(row.get(name)) for row in rows]) for name in names}
+    numbers = table.apply(pd.to_numeric, errors="coerce").replace([np.inf, -np.inf], np.nan)
+    return {name: column.to_numpy(dtype=float) for name, column in numbers.items()}
 
 
 def _history(path: Path, missing: list[str]) -> list[Progress]:
-    rows = _table(path, "how the error fell is not known", missing)
-    read = [
-        Progress(
-            _number(row.get("seconds")), None, int(_number(row.get("generation"), 0)),
-            int(_number(row.get("evaluations"), 0)), _number(row.get("rmse")), "",
-        )
-        for row in rows
-    ]  # fmt: skip
-    kept = [each for each in read if math.isfinite(each.seconds) and math.isfinite(each.rmse)]
-    if rows and not kept:
-        missing.append(f"{path.name} has no seconds and errors: how the error fell is not known.")
+    what = "how the error fell is not known"
+    table = _columns(path, what, missing)
+    n_rows = len(next(iter(table.values()), ()))
+    unknown = np.full(n_rows, np.nan)
+    seconds, rmse = (table.get(name, unknown) for name in ("seconds", "rmse"))
+    counts = (np.nan_to_num(table.get(name, unknown)) for name in ("generation", "evaluations"))
+    kept = [
+        Progress(float(s), None, int(g), int(e), float(r), "")
+        for s, g, e, r in zip(seconds, *counts, rmse, strict=True)
+        if math.isfinite(s) and math.isfinite(r)
+    ]
+    if n_rows and not kept:
+        missing.append(f"{path.name} has no seconds and errors: {what}.")
     return kept
-
-
-def _number(text: Any, otherwise: float = math.nan) -> float:
-    try:
-        value = float(text)
-    except (TypeError, ValueError):
-        return otherwise
-    return value if math.isfinite(value) else otherwise
 
 
 def _of_run(

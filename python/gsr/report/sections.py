@@ -1,14 +1,15 @@
-"""Sections of a report, as HTML; every text that comes from outside is escaped."""
+"""What the sections of a report say about a target and about the data."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from html import escape
+from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
+from gsr._table_forms import PAGE, VERDICTS
 from gsr.encoding.writing import number as digits
 from gsr.encoding.writing import shown_name
 from gsr.equation import Equation
@@ -20,111 +21,61 @@ from gsr.report.origin import Source, Target
 from gsr.selection import FrontEntry
 from gsr.selection.choice import WEIGHTED
 from gsr.selection.constant_names import CONSTANT
+from gsr.table import EquationTable
+from gsr.wording import LEVELS
 
-#: Explicit forms that are typeset at most.
-MOST_BRANCHES = 4
-LEVELS = {
-    "rounding": "The law is exact: what it leaves of these rows is rounding.",
-    "noise": "What the law leaves looks like noise: no structure is left in it that the tests see.",
-    "ambiguous": "What the law leaves looks like noise, but laws of other kinds describe the rows "
-    "about as well: the rows do not determine the law.",
-    "above": "The law is an approximation: what it leaves is more than noise, so there is "
-    "structure in the data that it does not describe.",
-    "unknown": "There are too few rows, or no training rows, to tell whether what the law leaves "
-    "is noise.",
-}
-SHORT_LEVELS = {
-    "rounding": "rounding: exact",
-    "noise": "noise",
-    "ambiguous": "noise, as do laws of other kinds",
-    "above": "more than noise",
-    "unknown": "unknown",
-}
-ENDINGS = {
-    "exact": "an exact law was found",
-    "threshold": "the error fell below the threshold",
-    "max_time": "the time was up",
-    "max_generations": "the limit of generations was reached",
-    "settled": "the choice had not changed for a good while",
-    "max_evals": "the limit of candidates was reached",
-    "stopped": "the callback asked for it",
-    "interrupted": "it was interrupted",
-}
+View = dict[str, Any]
 
 
-def ending(status: str) -> str:
-    """Return a sentence about how the search ended, if it has."""
-    if status == "running":
-        return "the search is still going"
-    return f"the search ended because {ENDINGS.get(status, status)}"
+def target(found: Target, k: int) -> View:
+    """Return what the page shows of a target; `k` makes its names unique."""
+    entry, level = found.entry, found.model.level_
+    equation = entry.equation
+    return {
+        "name": found.name,
+        "key": f"target-{k}",
+        "law": {**_law(equation), "latex": equation.latex()},
+        "verdict": LEVELS[level].sentence,
+        "care": level not in ("rounding", "noise"),
+        "cautions": cautions(found),
+        "numbers": _numbers(found),
+        "solved": _solved(equation),
+        "is_solved": str(equation).startswith(f"{shown_name(equation.target_name)} = ")
+        and len(equation.explicit()) == 1,
+        "rounded": _rounded(entry),
+        "constants": _constants(entry),
+        "front": _front(found.model.equations_),
+        "pictures": _pictures(found, f"p{k}"),
+        "has_rows": found.X is not None,
+    }
 
 
-def section(title: str, content: str, key: str = "") -> str:
-    """Return a box with a heading."""
-    return f"<section{_id(key)}>\n<h2>{escape(title)}</h2>\n{content}\n</section>"
+def _formula(text: str, parts: Sequence[str]) -> View:
+    return {"text": text, "parts": parts}
 
 
-def table(heads: Sequence[str], rows: Iterable[str], numbers: Sequence[int] = ()) -> str:
-    """Return a table that scrolls in its own box; `numbers` are columns set to the right."""
-    cells = "".join(
-        f'<th scope="col"{_class("number") if k in numbers else ""}>{head}</th>'
-        for k, head in enumerate(heads)
-    )
-    head = f"<thead><tr>{cells}</tr></thead>\n" if heads else ""
-    body = "\n".join(rows)
-    return (
-        f'<div class="scroll" tabindex="0"><table>\n{head}<tbody>\n{body}\n</tbody>\n</table></div>'
-    )
+def _law(equation: Equation) -> View:
+    return _formula(str(equation), mathml.lines(equation))
 
 
-def told(text: str, care: bool, head: str = "") -> str:
-    """Return a remark; one to take care of looks different."""
-    lead = f"<strong>{escape(head)}</strong> " if head else ""
-    return f'<div class="told{" care" * care}"><p>{lead}{escape(text)}</p></div>'
+def _pictures(found: Target, key: str) -> list[Any] | None:
+    if find_spec("matplotlib") is None:
+        return None
+    from gsr.report.plots import pictures
 
-
-def typeset(parts: Sequence[str], shown: str, large: bool = False) -> str:
-    """Return formulas between which lines may break, with their text for those who listen."""
-    kind = "law large" if large else "law"
-    label = f'role="math" aria-label="{escape(shown)}" tabindex="0"'
-    return f'<div class="{kind}" {label}>{"".join(parts)}</div>'
-
-
-def _id(key: str) -> str:
-    return f' id="{key}"' if key else ""
-
-
-def _class(name: str) -> str:
-    return f' class="{name}"'
+    return pictures(found, key)
 
 
 # ---- the law -----------------------------------------------------------------------------------
 
 
-def law(target: Target, key: str) -> str:
-    """Return the chosen law, what it leaves and what to take care of."""
-    entry = target.entry
-    equation = entry.equation
-    content = [typeset(mathml.lines(equation), str(equation), large=True)]
-    content += [_copied("text", str(equation)), _copied("LaTeX", equation.latex())]
-    level = target.model.level_
-    content.append(told(LEVELS[level], level not in ("rounding", "noise")))
-    content += [told(text, True, head) for head, text in cautions(target)]
-    content.append(_numbers(target))
-    return section(f"The law for {target.name}", "\n".join(content), key)
-
-
-def _copied(kind: str, shown: str) -> str:
-    return f'<div class="copy"><span>{kind}</span>{_code(shown)}</div>'
-
-
-def _numbers(target: Target) -> str:
+def _numbers(target: Target) -> dict[str, str]:
     entry = target.entry
     found = {
         f"{entry.error_name} of {target.name}": "0, to rounding"
         if entry.exact
         else f"{entry.rmse:.4g}",
-        "leaves": SHORT_LEVELS[target.model.level_],
+        "leaves": VERDICTS[target.model.level_],
         "complexity": f"{entry.complexity} nodes",
         "constants": f"{entry.n_constants}",
     }
@@ -136,11 +87,7 @@ def _numbers(target: Target) -> str:
             spread = float(np.sum((rows.y - rows.y.mean()) ** 2))
             error = float(np.sum((rows.y - rows.prediction) ** 2))
             found["R²"] = determination(error / spread)
-    parts = "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
-        for name, value in found.items()
-    )
-    return f'<dl class="numbers">{parts}</dl>'
+    return found
 
 
 def cautions(target: Target) -> list[tuple[str, str]]:
@@ -176,155 +123,99 @@ def _point(entry: FrontEntry, where: Any) -> str:
 # ---- forms and constants -----------------------------------------------------------------------
 
 
-def meaning(target: Target) -> str:
-    """Return the other forms of the law, and how well its constants are known."""
-    content = [*_explicit(target.entry.equation), *_rounded(target.entry)]
-    content.append("<h3>Constants</h3>")
-    content.append(_constants(target.entry))
-    return section("What it means", "\n".join(content))
-
-
-def _explicit(equation: Equation) -> list[str]:
-    forms = equation.explicit()
+def _solved(equation: Equation) -> list[View]:
     name = equation.target_name
-    heading = f"<h3>Solved for {escape(name)}</h3>"
-    if not forms:
-        shown = "There is no closed form: the law is solved numerically for each prediction."
-        return [heading, f"<p>{shown}</p>"]
-    if str(equation).startswith(f"{shown_name(name)} = ") and len(forms) == 1:
-        return [heading, f"<p>The law above gives {escape(name)} itself.</p>"]
-    several = "<p>One for each branch that the data meet:</p>" if len(forms) > 1 else ""
-    shown_forms = [
-        typeset(mathml.solved(name, form), f"{name} = {form}") for form in forms[:MOST_BRANCHES]
-    ]
-    return [heading, several, *shown_forms]
+    forms = equation.explicit()
+    return [_formula(f"{name} = {form}", mathml.solved(name, form)) for form in forms]
 
 
-def _rounded(entry: FrontEntry) -> list[str]:
-    heading = "<h3>With simple numbers</h3>"
+def _rounded(entry: FrontEntry) -> View | None:
     try:
         found, equation = entry.rounded, entry.rounded_equation
     except GSRError:
-        return []
+        return None
     if not found.any:
-        return [heading, "<p>No constant is near a simple number that the data agree with.</p>"]
+        return {"remark": "No constant is near a simple number that the data agree with."}
     if str(equation) == str(entry.equation):
-        return [heading, "<p>The constants are simple numbers already.</p>"]
-    error = f"RMSE {found.law.rmse:.4g}, against {entry.rmse:.4g}"
-    note = "" if entry.exact else f'<p class="note">The data agree: {escape(error)}.</p>'
-    return [
-        heading,
-        typeset(mathml.lines(equation), str(equation)),
-        _copied("text", str(equation)),
-        note,
-    ]
+        return {"remark": "The constants are simple numbers already."}
+    errors = "" if entry.exact else f"RMSE {found.law.rmse:.4g}, against {entry.rmse:.4g}"
+    return {"remark": "", "law": _law(equation), "errors": errors}
 
 
-def _constants(entry: FrontEntry) -> str:
+def _constants(entry: FrontEntry) -> list[View] | None:
     try:
-        found = entry.uncertainty
+        found = entry.intervals(0.95)
     except GSRError:
-        return "<p>How well they are known was not stored with the model.</p>"
-    if not found.names:
-        return "<p>The law has none.</p>"
-    rows = [
-        f'<tr><th scope="row">{_constant_name(name)}</th>'
-        f'<td class="number">{_limited(value)}</td>'
-        f'<td class="span">{_limited(low)} to {_limited(high)}</td></tr>'
-        for name, (value, low, high) in entry.intervals(0.95).items()
+        return None
+    return [
+        {
+            **_constant_name(name),
+            **dict(zip(("value", "low", "high"), map(_limited, ends), strict=True)),
+        }
+        for name, ends in found.items()
     ]
-    heads = ("constant", "value", "95 % interval")
-    note = (
-        "Intervals are of Student's t, for this law as it stands; that it was searched for is not "
-        "in them."
-    )
-    return table(heads, rows, (1,)) + f'<p class="note">{note}</p>'
+
+
+def _constant_name(name: str) -> View:
+    """Return the name of a constant as words and a term."""
+    words = "coefficient of "
+    if name.startswith(words):
+        return {"words": words, "term": name.removeprefix(words)}
+    return {"words": name, "term": ""} if name == CONSTANT else {"words": "", "term": name}
 
 
 def _limited(value: float) -> str:
     return digits(float(value)).replace("-", "−") if math.isfinite(value) else "not determined"
 
 
-def _constant_name(name: str) -> str:
-    """Return the name of a constant as HTML, with the term in it as code."""
-    words, term = "coefficient of ", name.removeprefix("coefficient of ")
-    if name == CONSTANT or term == name:
-        return name if name == CONSTANT else _code(name)
-    return words + _code(term)
-
-
-def _code(shown: str) -> str:
-    return f"<code>{escape(shown)}</code>"
-
-
 # ---- the front ---------------------------------------------------------------------------------
 
 
-def front(target: Target) -> str:
-    """Return the front as a table, with the choice marked."""
-    laws = target.model.equations_
-    held = any(each.entry.held_out is not None for each in laws)
-    rows = [_front_row(each.entry, each.entry is target.entry, held, each.index) for each in laws]
-    error_name = target.entry.error_name
-    heads = ['<span class="sr">chosen</span>', "number", "complexity", error_name]
-    heads += ["held out"] * held + ["law"]
-    intro = (
-        f"<p>No simpler law that was found has a smaller error in {escape(target.name)}. The "
-        'chosen one is marked <span aria-hidden="true">▶</span>.'
-        f"{f' Errors are {WEIGHTED}.' if target.entry.is_weighted else ''}</p>"
-    )
-    listed = f'<div class="front">{table(heads, rows, range(1, 4 + held))}</div>'
-    return section("The front: error against complexity", intro + listed)
-
-
-def _front_row(entry: FrontEntry, chosen: bool, held: bool, index: int) -> str:
-    mark = '<span aria-hidden="true">▶</span><span class="sr">chosen</span>' if chosen else ""
-    error = "exact" if entry.exact else f"{entry.rmse:.4g}"
-    numbers = {"number": str(index), "nodes": str(entry.complexity), entry.error_name: error}
-    if held:
-        numbers["held out"] = "" if entry.held_out is None else f"{entry.held_out:.4g}"
-    cells = f'<td class="mark">{mark}</td>' + "".join(
-        f'<td class="number" data-label="{name}">{escape(value)}</td>'
-        for name, value in numbers.items()
-    )
-    shown = typeset(mathml.lines(entry.equation), str(entry.equation))
-    return f'<tr{_class("pick") if chosen else ""}>{cells}<td class="wide">{shown}</td></tr>'
+def _front(laws: EquationTable) -> View:
+    held = all(row.entry.held_out is not None for row in laws)
+    names = ("index", "complexity", "rmse", *(["held_out"] if held else []))
+    heads = [PAGE.heading(name, laws) for name in names]
+    rows = [
+        {
+            "pick": row.pick,
+            "cells": [
+                (head, PAGE.cell(row, name)) for head, name in zip(heads, names, strict=True)
+            ],
+            "law": _law(row.entry.equation),
+        }
+        for row in laws
+    ]
+    is_weighted = any(row.entry.is_weighted for row in laws)
+    return {"heads": heads, "rows": rows, "note": f" Errors are {WEIGHTED}." * is_weighted}
 
 
 # ---- the data ----------------------------------------------------------------------------------
 
 
-def data(source: Source) -> str:
+def data(source: Source) -> View:
     """Return rows, columns and their ranges."""
     targets = {target.name for target in source.targets}
-    content = _origin(source)
     kept = max((len(values) for values in source.columns.values()), default=0)
     if kept:
         some = f" The ranges are those of {kept:,} of them." if kept < source.n_rows else ""
-        content += f"<p>{source.n_rows:,} rows, {len(source.columns)} columns.{some}</p>"
-        rows = [_column(name, values, name in targets) for name, values in source.columns.items()]
-        content += table(("column", "", "least", "median", "greatest"), rows, (2, 3, 4))
+        size = f"{source.n_rows:,} rows, {len(source.columns)} columns.{some}"
     elif source.n_rows:
-        content += f"<p>{source.n_rows:,} rows; none of them is kept here.</p>"
+        size = f"{source.n_rows:,} rows; none of them is kept here."
     else:
-        content += "<p>The rows are not kept here.</p>"
-    return section("The data", content)
+        size = "The rows are not kept here."
+    columns = [_column(name, values, targets) for name, values in source.columns.items()]
+    return {"origin": _origin(source), "size": size, "columns": columns if kept else []}
 
 
-def _origin(source: Source) -> str:
+def _origin(source: Source) -> dict[str, str]:
     found = source.result.get("data")
     facts = found if isinstance(found, dict) else {"path": found} if found else {}
-    lines = [
-        f"{escape(name)} {_code(str(facts[key]))}"
-        for key, name in (("path", "File"), ("sha256", "SHA-256"))
-        if facts.get(key)
-    ]
-    return f"<p>{'<br>'.join(lines)}</p>" if lines else ""
+    names = {"path": "File", "sha256": "SHA-256"}
+    return {name: str(facts[key]) for key, name in names.items() if facts.get(key)}
 
 
-def _column(name: str, values: Any, is_target: bool) -> str:
+def _column(name: str, values: Any, targets: set[str]) -> View:
     finite = values[np.isfinite(values)]
     ends = (finite.min(), np.median(finite), finite.max()) if len(finite) else (math.nan,) * 3
-    cells = "".join(f'<td class="number">{escape(_limited(float(v)))}</td>' for v in ends)
-    kind = "target" if is_target else "feature"
-    return f'<tr><th scope="row">{_code(name)}</th><td>{kind}</td>{cells}</tr>'
+    kind = "target" if name in targets else "feature"
+    return {"name": name, "kind": kind, "ends": list(map(_limited, ends))}

@@ -1,4 +1,4 @@
-"""How a run was made, and how to make it again, as HTML."""
+"""How a run was made, and how to repeat it."""
 
 from __future__ import annotations
 
@@ -6,41 +6,34 @@ import inspect
 import json
 import shlex
 from collections.abc import Mapping
-from html import escape
 from typing import Any
 
 from gsr.report.origin import Source, config_file
-from gsr.report.sections import ENDINGS, section, table
+from gsr.wording import ending
 
 #: Values that can be written into a program as they are.
 LITERAL = (bool, int, float, str, type(None))
 
 
-def settings(source: Source) -> str:
-    """Return how the search went, what was set, and versions."""
-    parts = {"What it did": [_row(*each) for each in _search(source).items()]}
-    chosen = changed(source.model) if source.model is not None else source.result.get("settings")
+def settings(source: Source) -> dict[str, Any]:
+    """Return how the search went, what was set, versions, and how to repeat it."""
+    model, found = source.model, source.result
+    chosen = changed(model) if model is not None else found.get("settings")
+    told = None
     if isinstance(chosen, Mapping):
-        told = [_row(str(name), _shown(value), True) for name, value in chosen.items()]
-        parts["Settings that are not the defaults"] = told or [_row("none", "")]
-    parts["Versions"] = [_row(*each) for each in _versions(source).items()]
-    content = "".join(
-        f"<div><h3>{name}</h3>{table((), rows)}</div>" for name, rows in parts.items()
-    )
-    return section("The search", f'<div class="columns">{content}</div>{_all(source.model)}')
+        told = {str(name): _shown(value) for name, value in chosen.items()}
+    return {
+        "search": _search(source),
+        "settings": told,
+        "all_settings": None if model is None else _all(model),
+        "versions": _versions(source),
+        "program": None if model is None else program(source),
+        **_command(source),
+    }
 
 
 def _all(model: Any) -> str:
-    if model is None:
-        return ""
-    lines = (f"{name} = {value!r}" for name, value in model.get_params(deep=False).items())
-    written = _code("\n".join(lines))
-    return f"<details><summary>All settings (None: the preset decides)</summary>{written}</details>"
-
-
-def _row(name: str, value: str, code: bool = False) -> str:
-    shown = f"<code>{escape(value)}</code>" if code else escape(value)
-    return f'<tr><th scope="row">{escape(name)}</th><td>{shown}</td></tr>'
+    return "\n".join(f"{name} = {value!r}" for name, value in model.get_params(deep=False).items())
 
 
 def _search(source: Source) -> dict[str, str]:
@@ -49,7 +42,7 @@ def _search(source: Source) -> dict[str, str]:
     status = str(found.get("status") or getattr(model, "status_", ""))
     if status:
         key = "state" if status == "running" else "ended because"
-        facts[key] = ENDINGS.get(status, status)
+        facts[key] = ending(status)
     seconds = found.get("seconds", getattr(model, "fit_time_", None))
     if isinstance(seconds, int | float):
         facts["time"] = f"{seconds:.3g} s"
@@ -98,28 +91,15 @@ def _shown(value: Any) -> str:
 # ---- again -------------------------------------------------------------------------------------
 
 
-def again(source: Source) -> str:
-    """Return how to repeat the search."""
-    content = ""
-    if source.run is not None and source.config is not None:
-        path = config_file(source.run)
-        config, again = shlex.quote(str(path)), shlex.quote(f"{source.run}-again")
-        command = f"gsr fit --config {config} -o {again}"
-        if "islands" in source.result:
-            command = f"gsr islands {config} --set run.output={again}"
-        content += f"<h3>On the command line</h3>{_code(command)}"
-        content += f"<details><summary>{path.name}</summary>{_code(source.config)}</details>"
-    if source.model is not None:
-        content += "<h3>In Python</h3>" + _code(program(source))
-    if not content:
-        content = "<p>There is neither a model nor a configuration to repeat.</p>"
-    note = "The same seed gives the same laws, on the same build of the core; a limit in seconds"
-    note += " ends the search sooner on a slower machine."
-    return section("How to repeat it", f'{content}<p class="note">{note}</p>')
-
-
-def _code(text: str) -> str:
-    return f'<pre tabindex="0"><code>{escape(text)}</code></pre>'
+def _command(source: Source) -> dict[str, str]:
+    if source.run is None or source.config is None:
+        return {}
+    path = config_file(source.run)
+    config, again = shlex.quote(str(path)), shlex.quote(f"{source.run}-again")
+    command = f"gsr fit --config {config} -o {again}"
+    if "islands" in source.result:
+        command = f"gsr islands {config} --set run.output={again}"
+    return {"command": command, "config": source.config, "config_name": path.name}
 
 
 def program(source: Source) -> str:

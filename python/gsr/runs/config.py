@@ -1,6 +1,6 @@
 """Configuration files: TOML with one schema for `gsr fit` and for cluster runs.
 
-Every mistake in a file is told at once, with its line. The schema is in `gsr.runs.settings`.
+All mistakes in a file are reported at once, with their lines. The keys are those of `gsr.options`.
 """
 
 from __future__ import annotations
@@ -11,19 +11,20 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gsr import options
 from gsr.exceptions import GSRError
-from gsr.options import Choice
-from gsr.runs import mistakes, settings
+from gsr.options import OPTIONS, Option, schema
+from gsr.runs import mistakes
 from gsr.runs.mistakes import Places, Values
 from gsr.runs.mistakes import check as check
-from gsr.runs.settings import Key, schema
 from gsr.runs.toml_text import toml_name
 from gsr.runs.toml_text import toml_value as toml_value
-from gsr.selection.noise import ERRORS
+from gsr.value_types import Choice
 
 if TYPE_CHECKING or sys.version_info >= (3, 11):
     import tomllib
@@ -31,6 +32,14 @@ else:
     import tomli as tomllib
 
 _WORD = re.compile(r"(?:[^\W\d]|[./~])[\w ./:%+~-]*")
+#: Where the arguments of `GSRRegressor.fit` come from, which errors may be about.
+OF_FIT_ARGUMENTS = {
+    "X": "data.path",
+    "y": "data.target",
+    "sample_weight": "data.weights",
+    "sigma": "data.errors",
+}
+OF_THE_PAPER = "# hyper-parameters of the paper"
 HEAD = """\
 # Settings of a gsr run. What is commented out is not set; the value shown is then the default, or
 # an example where the comment tells the default. Use it with
@@ -93,28 +102,53 @@ class Config:
         values.get(section, {}).pop(key, None)
         return replace(self, values=values)
 
+    def key_of(self, error: GSRError) -> tuple[str, str] | None:
+        """Return the section and key, among those that are set, that an error is about."""
+        homes = {each.parameter: (each.section, each.name) for each in OPTIONS}
+        for option in error.options:
+            key = homes.get(OF_FIT_ARGUMENTS.get(option, option)) or option.partition(".")[::2]
+            if self.is_set(*key):
+                return key[0], key[1]
+        return None
+
+    @contextmanager
+    def locating(self) -> Iterator[None]:
+        """Let errors raised inside name where the option is set that they are about.
+
+        That is the key and its line in the file, or the flag.
+        """
+        try:
+            yield
+        except GSRError as error:
+            key = self.key_of(error)
+            if key is None:
+                raise
+            if self.places.is_in_file(*key):
+                found = [self.places.located(key, str(error))]
+                raise mistakes.error(str(self.file), found) from error
+            raise GSRError(f"{self.places.where(*key)}: {error}", *error.options) from error
+
     def estimator_options(self) -> dict[str, Any]:
         """Return what was set of the estimator's parameters, but for those of cluster runs."""
-        parameters = settings.parameters()
         chosen: dict[str, Any] = {}
-        for section, name, key in _each_key():
-            if section not in settings.OF_FIT or key.parameter is None:
+        for option in OPTIONS:
+            if option.section not in options.OF_FIT or option.parameter is None:
                 continue
-            if not self.is_set(section, name):
+            if not self.is_set(option.section, option.name):
                 continue
-            value = self.values[section][name]
-            if name == "errors" and value not in ERRORS:
+            value = self.values[option.section][option.name]
+            if option.parameter == "errors" and value not in options.ERRORS:
                 continue  # a column, which `fit` takes
-            if key.parameter in parameters:
-                endless = name == "max_time" and math.isinf(value)
-                chosen[key.parameter] = None if endless else value
+            if option.hyper:
+                chosen.setdefault("hyperparameters", {})[option.parameter] = value
             else:
-                chosen.setdefault("hyperparameters", {})[key.parameter] = value
+                endless = option.parameter == "max_time" and math.isinf(value)
+                chosen[option.parameter] = None if endless else value
         return chosen
 
     def ignored(self) -> list[str]:
         """Return the sections that are set and that `gsr fit` has no use for."""
-        return [section for section in self.values if section not in settings.OF_FIT]
+        return [section for section in self.values if section not in options.OF_FIT]
 
     def to_toml(self) -> str:
         """Return what was set as a file."""
@@ -133,7 +167,7 @@ class Config:
 def read(
     path: str | os.PathLike[str],
     overrides: Sequence[str] = (),
-    required: Sequence[tuple[str, str]] = (),
+    required: Sequence[str] = (),
 ) -> Config:
     """Read a configuration file.
 
@@ -143,8 +177,8 @@ def read(
         The file.
     overrides : sequence of str
         Settings such as ``"run.max_time=60"``, which count more than the file.
-    required : sequence of (str, str)
-        Sections and keys that must be set, such as `settings.OF_ISLANDS`.
+    required : sequence of str
+        Keys that must be set, such as `gsr.options.OF_ISLANDS`.
 
     Returns
     -------
@@ -153,7 +187,7 @@ def read(
     Raises
     ------
     GSRError
-        Tells every mistake in the file and the overrides, with line, key and what is allowed.
+        Names every mistake in the file and the overrides, with line, key and what is allowed.
     """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
@@ -171,7 +205,7 @@ def parse(
     overrides: Sequence[str] = (),
     origin: str = "configuration",
     folder: Path = Path(),
-    required: Sequence[tuple[str, str]] = (),
+    required: Sequence[str] = (),
 ) -> Config:
     """Read a configuration from text; see `read`."""
     try:
@@ -179,13 +213,13 @@ def parse(
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise GSRError(f"{origin}: {str(error) or 'too deep'}") from error
     places = Places(text)
-    values, told = mistakes.in_file(content, places)
+    values, found = mistakes.in_file(content, places)
     for override in overrides:
-        told += _apply(override, values, places)
-    told += mistakes.missing(values, required)
-    told += mistakes.contradictions(values, places) if not told else []
-    if told:
-        raise mistakes.error(origin, told)
+        found += _apply(override, values, places)
+    found += mistakes.missing(values, required)
+    found += mistakes.contradictions(values, places) if not found else []
+    if found:
+        raise mistakes.error(origin, found)
     return Config(values, folder, places)
 
 
@@ -201,11 +235,11 @@ def _apply(override: str, values: Values, places: Places) -> list[str]:
         value = _value(text.strip())
     except GSRError as error:
         return [f"--set {target}: {error}"]
-    told = [f"--set: {wrong}" for _, wrong in mistakes.in_key(section, name, value)]
-    if not told:
+    found = [f"--set: {wrong}" for _, wrong in mistakes.in_key(section, name, value)]
+    if not found:
         values.setdefault(section, {})[name] = value
         places.override(section, name)
-    return told
+    return found
 
 
 def _value(text: str) -> Any:
@@ -225,29 +259,25 @@ def _value(text: str) -> Any:
 
 def default_toml() -> str:
     """Return an example file with every key, its meaning and its default."""
+    from gsr.core_settings import settings_of
+
+    defaults = settings_of({"preset": "default"})
     parts = [HEAD]
     for section, keys in schema().items():
-        lines = [f"# {settings.ABOUT.get(section, section)}", f"[{section}]"]
-        told = ""
-        for name, key in keys.items():
-            if key.help != told:  # keys of a group share their explanation
-                text = key.help + _allowed(key)
-                lines += textwrap.wrap(text, 98, initial_indent="# ", subsequent_indent="# ")
-            told = key.help
-            lines += [f"# {key.detail}"] if key.detail else []
-            required = (section, name) in settings.OF_ISLANDS
-            lines.append(f"{'' if required else '#'}{name} = {toml_value(key.shown)}")
+        lines = [f"# {options.SECTIONS[section]}", f"[{section}]"]
+        for name, option in keys.items():
+            if option.hyper and OF_THE_PAPER not in lines:
+                lines.append(OF_THE_PAPER)
+            text = option.help + ("" if option.hyper else _allowed(option))
+            lines += textwrap.wrap(text, 98, initial_indent="# ", subsequent_indent="# ")
+            known = (option.example, option.default, defaults.get(name))
+            value = next(each for each in known if each is not None)
+            is_set = option.key in options.OF_ISLANDS
+            lines.append(f"{'' if is_set else '#'}{name} = {toml_value(value)}")
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 
 
-def _allowed(key: Key) -> str:
-    if key.detail or not isinstance(key.kind, Choice):
-        return ""
-    return f" ({', '.join(map(str, key.kind.values))})"
-
-
-def _each_key() -> Iterator[tuple[str, str, Key]]:
-    for section, keys in schema().items():
-        for name, key in keys.items():
-            yield section, name, key
+def _allowed(option: Option) -> str:
+    """Return the words that are allowed, in brackets."""
+    return f" ({', '.join(option.type.values)})" if isinstance(option.type, Choice) else ""

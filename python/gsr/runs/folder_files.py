@@ -10,9 +10,9 @@ from gsr import files
 from gsr.exceptions import GSRError
 
 CONFIG, OTHER_CONFIG = "config.toml", "config.run.toml"
-#: Last comes what says that there is a result.
+#: The last one tells that there is a result.
 FILES = ("equations.csv", "model.json", CONFIG, "history.csv", "sample.csv", "result.json")
-#: How a configuration begins that a run has written.
+#: The first words of a configuration that a run has written.
 MARK = "# repeats the run: "
 #: Written while islands search.
 STATUS, FOLDERS = "status.json", ("checkpoints", "metrics")
@@ -21,19 +21,10 @@ PathLike = str | os.PathLike[str]
 
 
 def config_path(folder: PathLike, given: PathLike | None = None) -> Path:
-    """Return where a run writes its configuration.
+    """Return where a run that was started with the configuration `given` writes its own.
 
-    Parameters
-    ----------
-    folder : str or path
-        The run folder.
-    given : str or path, optional
-        The configuration that the run was started with. That file, and any ``config.toml`` that
-        no run has written, are left alone: the run then writes ``config.run.toml``.
-
-    Returns
-    -------
-    Path
+    That file, and any ``config.toml`` that no run has written, are not replaced: the run then
+    writes ``config.run.toml``.
     """
     path = Path(folder) / CONFIG
     is_input = given is not None and files.is_same(path, given)
@@ -55,7 +46,7 @@ def remove_other_config(folder: PathLike) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a run has written a configuration."""
+    """Tell whether a configuration was written by a run."""
     try:
         with path.open("rb") as stream:
             return stream.read(len(MARK)) == MARK.encode()
@@ -69,7 +60,7 @@ def check_replaced(
     config: PathLike | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Raise if a run would replace a file that it must not; called before its work starts.
+    """Raise an error if a run would replace a file that it must not; called before the search.
 
     Parameters
     ----------
@@ -100,7 +91,7 @@ def check_replaced(
     if (path / "result.json").exists():
         raise GSRError(f"{path} holds the result of a run; choose another, or use --overwrite")
     if (path / STATUS).exists() and _is_ours(saved_config(path)):
-        return  # islands that were killed before they had a result go on without being asked
+        return  # an island run that was killed before it had a result can be resumed
     for each in filter(os.path.lexists, written):
         if each != own_config or not _is_ours(each):
             raise GSRError(
@@ -110,7 +101,7 @@ def check_replaced(
 
 
 def own_files(path: PathLike) -> Iterator[Path]:
-    """Return the files that a command reads for a model: the model file, or a run folder's own."""
+    """Return the files that belong to a model: the model file, or those of a run folder."""
     place = Path(path)
     if not place.is_dir():
         yield place
@@ -121,7 +112,7 @@ def own_files(path: PathLike) -> Iterator[Path]:
 
 
 def is_own_file(path: PathLike, folder: PathLike) -> bool:
-    """Whether a path, of a file that exists or not, is one that a run in the folder writes."""
+    """Tell whether a run in the folder writes to a path, which may not exist."""
     place, real = Path(os.path.realpath(folder)), Path(os.path.realpath(path))
     names = (*FILES, OTHER_CONFIG, STATUS)
     return real in [place / name for name in names] or any(

@@ -1,8 +1,8 @@
-"""One run at a time in a run folder.
+"""A run folder belongs to one run at a time.
 
-The lock is the system's: it ends with the process that holds it, however that ends, so a killed run
-can be taken up at once. Where a file system has no locks, or does not share them between hosts, the
-state that a run writes every second tells whether it lives.
+The operating system holds the lock for a process and releases it when the process ends, so a killed
+run can be resumed at once. Where a file system has no locks, or does not share them between hosts,
+the status that a run writes every second tells whether it is alive.
 """
 
 from __future__ import annotations
@@ -20,22 +20,16 @@ from gsr.exceptions import GSRError
 from gsr.islands import journal
 
 LOCK = ".lock"
-#: Seconds after which a run shows no sign of life, and of patience with one that may be ending.
+#: Seconds after which a run gives no sign of life, and seconds to wait for one that may be ending.
 FRESH, PATIENCE = 10.0, 4.0
-#: Seconds that a run may need until it writes its state for the first time.
+#: Seconds that a run may need until it writes its status for the first time.
 START = 120.0
-#: Seconds between two looks.
+#: Seconds between two attempts.
 PAUSE = 0.2
 
 
 class FolderLock:
-    """Keeps other runs out of a folder, from `take` to `release` or the end of the process.
-
-    Parameters
-    ----------
-    folder : str or path
-        The run folder.
-    """
+    """Keeps other runs out of a folder, from `take` to `release` or the end of the process."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
@@ -43,7 +37,7 @@ class FolderLock:
         self._descriptor: int | None = None
 
     def take(self) -> None:
-        """Take the folder, which must exist.
+        """Lock the folder, which must exist.
 
         Raises
         ------
@@ -57,13 +51,13 @@ class FolderLock:
             if time.monotonic() > ends:
                 self._remove_if_dead()
             time.sleep(PAUSE)
-        if (company := self._company(is_locked)) is not None:
+        if (other := self._other_run(is_locked)) is not None:
             self.release()
-            raise self._refusal(company)
+            raise self._refusal(other)
         self._sign()
 
     def release(self) -> None:
-        """Let others have the folder."""
+        """Unlock the folder."""
         if self._descriptor is not None:
             if self._is_there(self._descriptor):
                 with suppress(OSError):
@@ -84,14 +78,14 @@ class FolderLock:
         return is_locked
 
     def _is_there(self, descriptor: int) -> bool:
-        """Tell whether an open file is still the one in the folder: others may remove it."""
+        """Tell whether an open file is still the one in the folder; others may have removed it."""
         try:
             return os.path.samestat(os.fstat(descriptor), os.stat(self.path))
         except OSError:
             return False
 
     def _sign(self) -> None:
-        """Write who has the folder, for the messages of others."""
+        """Write who holds the lock, for the messages of other runs."""
         assert self._descriptor is not None
         text = json.dumps({"host": socket.gethostname(), "pid": os.getpid()}) + "\n"
         with suppress(OSError):
@@ -104,14 +98,14 @@ class FolderLock:
         return {}
 
     def _remove_if_dead(self) -> None:
-        """Remove the file if it is locked by a host that shows no life; otherwise refuse.
+        """Remove the file if it is locked by a host that gives no sign of life; otherwise refuse.
 
-        A host that dies cannot give its locks back, and a server may keep them until it returns.
+        A host that crashes cannot release its locks, and a file server may keep them.
         """
         holder = self._holder()
         if not holder or _is_here(holder) or self._age() < START:
             raise self._refusal(holder)
-        if self._shows_life(self._status()):
+        if self._is_alive(self._status()):
             raise self._refusal(holder)
         with suppress(FileNotFoundError):
             self.path.unlink()
@@ -124,21 +118,21 @@ class FolderLock:
 
     # ---- signs of life -----------------------------------------------------------------------
 
-    def _company(self, is_locked: bool) -> dict[str, Any] | None:
-        """Return who else has the folder, for all that the lock tells."""
+    def _other_run(self, is_locked: bool) -> dict[str, Any] | None:
+        """Return the other run that uses the folder, whatever the lock tells, if there is one."""
         status = self._status()
         if is_locked and _is_here(status):
             return None  # a run on this host would have the lock
         holder = self._holder()
         if not is_locked and _is_here(holder) and not is_gone(holder):
             return holder
-        return status if self._shows_life(status) else None
+        return status if self._is_alive(status) else None
 
     def _status(self) -> dict[str, Any]:
         return journal.read_status(self.folder) or {}
 
-    def _shows_life(self, status: Mapping[str, Any]) -> bool:
-        """Tell whether a run writes its state; takes seconds if it may."""
+    def _is_alive(self, status: Mapping[str, Any]) -> bool:
+        """Tell whether a run keeps writing its status, which may take seconds to see."""
         written = status.get("time")
         if status.get("state") != "running" or is_gone(status):
             return False
@@ -160,7 +154,7 @@ class FolderLock:
 
 
 def is_gone(status: Mapping[str, Any]) -> bool:
-    """Tell whether the process that wrote a state was on this host, and is no more."""
+    """Tell whether the process that wrote a status was on this host, and has ended."""
     pid = status.get("pid")
     if not _is_here(status) or not isinstance(pid, int) or pid <= 0:
         return False

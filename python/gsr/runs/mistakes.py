@@ -1,94 +1,145 @@
-"""What is wrong with a configuration: sections, keys and values against the schema."""
+"""What is wrong with a configuration: sections, keys and values, each with the line it is in."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gsr.exceptions import GSRError, suggestion
-from gsr.options import Choice, Range
-from gsr.runs.kinds import Kind, Tables
-from gsr.runs.settings import schema
-from gsr.runs.toml_text import shown
+from gsr.options import schema
+from gsr.value_types import ListOf, Record, shown
 
+if TYPE_CHECKING:
+    from gsr.runs.config import Config
+
+Found = TypeVar("Found")
+Path = tuple[str, ...]
 Values = dict[str, dict[str, Any]]
+
+
+class Mistakes:
+    """Collects mistakes that show only when a configuration is used.
+
+    Parameters
+    ----------
+    config : Config
+        What was set; a key with a mistake is left out from then on, so that others show.
+
+    Attributes
+    ----------
+    found : list of str
+        The mistakes, with key and line.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.found: list[str] = []
+
+    def attempt(
+        self, use: Callable[[Config], Found], otherwise: tuple[str, str] | None = None
+    ) -> Found | None:
+        """Use the configuration, and note what is wrong with it.
+
+        Parameters
+        ----------
+        use : callable
+            Raises a `GSRError` with the options that it is about.
+        otherwise : pair of str, optional
+            The section and key that an error is about if none of its options is set.
+
+        Returns
+        -------
+        object or None
+            What `use` returns; None if it fails for other reasons than keys that are set.
+        """
+        while True:
+            try:
+                return use(self.config)
+            except GSRError as error:
+                key = self.config.key_of(error)
+                if key is not None:
+                    self.note(key, str(error))
+                    self.config = self.config.without(*key)
+                    continue
+                if otherwise is None:
+                    self.found.append(str(error))
+                else:
+                    self.note(otherwise, str(error))
+                return None
+
+    def note(self, path: Path, message: str) -> None:
+        """Note what is wrong with a key."""
+        self.found.append(self.config.places.located(path, message))
+
+    def raise_found(self, origin: str) -> None:
+        """Raise an error that names all mistakes, if there are any."""
+        if self.found:
+            raise error(origin, self.found)
+
+
+# ---- against the schema --------------------------------------------------------------------------
 
 
 def check(section: str, name: str, value: Any, label: str) -> str | None:
     """Return what is wrong with a value, None if it is allowed; `label` is how to call it."""
-    return _mismatch(schema()[section][name].kind, value, label)
-
-
-def _mismatch(kind: Kind, value: Any, label: str) -> str | None:
-    if kind.holds(value):
-        return None
-    hint = ""
-    if isinstance(value, str) and isinstance(kind, Choice):
-        hint = suggestion(value, map(str, kind.values))
-    if isinstance(value, int) and isinstance(kind, Range) and value > kind.high:
-        hint = f"; at most {kind.high:.0f} is allowed"
-    return f"{label} must be {kind}, got {shown(value)}{hint}"
+    wrong = schema()[section][name].type.mismatch(value)
+    return wrong and f"{label} {wrong}"
 
 
 def in_file(content: Mapping[str, Any], places: Places) -> tuple[Values, list[str]]:
     """Return the settings of a file, and all that is wrong with them, with lines."""
     values: Values = {}
-    told: list[str] = []
+    found: list[str] = []
     for section, keys in content.items():
         line = places.line(section)
         if section not in schema():
-            told.append(f"{line}: {unknown_section(section, keys)}")
+            found.append(f"{line}: {unknown_section(section, keys)}")
         elif not isinstance(keys, dict):
-            told.append(f"{line}: {section} must be a section, [{section}], got {shown(keys)}")
+            found.append(f"{line}: {section} must be a section, [{section}], got {shown(keys)}")
         else:
             for name, value in keys.items():
-                found = in_key(section, name, value)
-                told += [f"{places.line(*path)}: {wrong}" for path, wrong in found]
+                wrong = in_key(section, name, value)
+                found += [f"{places.line(*path)}: {message}" for path, message in wrong]
                 values.setdefault(section, {})[name] = value
-    return values, told
+    return values, found
 
 
-def in_key(section: str, name: str, value: Any) -> Iterator[tuple[tuple[str, ...], str]]:
+def in_key(section: str, name: str, value: Any) -> Iterator[tuple[Path, str]]:
     """Yield what is wrong with a key and its value, each with the path to where it stands."""
     path = (section, name)
     if unknown := _unknown_key(section, name):
         yield path, unknown
         return
-    kind = schema()[section][name].kind
-    if isinstance(kind, Tables) and _is_tables(value):
-        yield from _in_tables(kind, path, value)
+    kind = schema()[section][name].type
+    is_tables = isinstance(value, list) and all(isinstance(table, Mapping) for table in value)
+    if isinstance(kind, ListOf) and isinstance(kind.type, Record) and is_tables:
+        yield from _in_tables(kind.type, path, value)
     elif wrong := check(section, name, value, f"{section}.{name}"):
         yield path, wrong
 
 
-def _is_tables(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(table, Mapping) for table in value)
-
-
 def _in_tables(
-    kind: Tables, path: tuple[str, ...], tables: Sequence[Mapping[str, Any]]
-) -> Iterator[tuple[tuple[str, ...], str]]:
+    record: Record, path: Path, tables: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[Path, str]]:
     for number, table in enumerate(tables, start=1):
         for name, value in table.items():
             where = (*path, str(number), name)
             label = f"{'.'.join(path)}, table {number}:"
-            if name not in kind.kinds:
-                hint = suggestion(name, kind.kinds, otherwise_list=True)
-                yield where, f"{label} {name!r} is none of the {kind.of} that differ{hint}"
-            elif wrong := _mismatch(kind.kinds[name], value, f"{label} {name}"):
-                yield where, wrong
+            if name not in record.fields:
+                hint = suggestion(name, record.fields, otherwise_list=True)
+                yield where, f"{label} {name!r} is none of the {record.of} that differ{hint}"
+            elif wrong := record.fields[name].mismatch(value):
+                yield where, f"{label} {name} {wrong}"
 
 
-def missing(values: Values, required: Sequence[tuple[str, str]]) -> list[str]:
-    """Return what is not set though it must be."""
-    return [
-        f"{section}.{name} is missing: {schema()[section][name].help}"
-        for section, name in required
-        if name not in values.get(section, {})
-    ]
+def missing(values: Values, required: Sequence[str]) -> list[str]:
+    """Return which keys are not set though they must be."""
+    known = {f"{section}.{name}" for section, keys in values.items() for name in keys}
+    each = {key: schema()[key.partition(".")[0]][key.partition(".")[2]] for key in required}
+    return [f"{key} is missing: {each[key].help}" for key in required if key not in known]
 
 
 def contradictions(values: Values, places: Places) -> list[str]:
@@ -106,7 +157,7 @@ def contradictions(values: Values, places: Places) -> list[str]:
 
 
 def unknown_section(section: str, keys: Any) -> str:
-    """Return what to say about a section that there is not."""
+    """Return the message about a section that does not exist."""
     if not isinstance(keys, dict):
         homes = [name for name, known in schema().items() if section in known]
         hint = f"it belongs below [{homes[0]}]" if homes else "write it below a [section]"
@@ -126,20 +177,23 @@ def _unknown_key(section: str, name: str) -> str | None:
     return f"[{section}] has no key {name!r}{suggestion(name, keys, otherwise_list=True)}"
 
 
-def error(origin: str, told: Sequence[str]) -> GSRError:
+def error(origin: str, found: Sequence[str]) -> GSRError:
     """Return all that is wrong with a configuration as one error."""
-    count = f"{len(told)} mistakes" if len(told) > 1 else "a mistake"
-    return GSRError("\n  ".join([f"{origin}: {count}", *told]))
+    count = f"{len(found)} mistakes" if len(found) > 1 else "a mistake"
+    return GSRError("\n  ".join([f"{origin}: {count}", *found]))
+
+
+# ---- lines ---------------------------------------------------------------------------------------
 
 
 class Places:
     """Lines of a TOML file in which sections and keys stand."""
 
     def __init__(self, text: str = "") -> None:
-        self._overridden: set[tuple[str, ...]] = set()
-        self._found: dict[tuple[str, ...], int] = {}
-        section: tuple[str, ...] = ()
-        tables: Counter[tuple[str, ...]] = Counter()
+        self._overridden: dict[Path, str] = {}
+        self._found: dict[Path, int] = {}
+        section: Path = ()
+        tables: Counter[Path] = Counter()
         for number, line in enumerate(text.splitlines(), start=1):
             if head := re.match(r"\s*(\[+)([^\]]+)\]", line):
                 section = _parts(head[2])
@@ -150,17 +204,26 @@ class Places:
             elif key := re.match(r"""\s*((?:[\w\s.-]|"[^"]*"|'[^']*')+?)\s*=""", line):
                 self._note((*section, *_parts(key[1])), number)
 
-    def _note(self, path: tuple[str, ...], number: int) -> None:
+    def _note(self, path: Path, number: int) -> None:
         for depth in range(1, len(path) + 1):
             self._found.setdefault(path[:depth], number)
 
-    def override(self, section: str, name: str) -> None:
-        """Note that a key is set elsewhere than in the file."""
-        self._overridden.add((section, name))
+    def override(self, section: str, name: str, flag: str = "--set") -> None:
+        """Note that a key is set by a flag instead of the file."""
+        self._overridden[section, name] = flag
+
+    def is_in_file(self, *path: str) -> bool:
+        """Whether a key is set in the file, and by no flag."""
+        return path in self._found and path not in self._overridden
 
     def where(self, *path: str) -> str:
-        """Return where a key is set: its line, ``--set``, or its name if that is not known."""
-        return "--set" if path[:2] in self._overridden else self.line(*path)
+        """Return where a key is set: its line, its flag, or its name if that is not known."""
+        return self._overridden.get(path[:2]) or self.line(*path)
+
+    def located(self, path: Path, message: str) -> str:
+        """Return a message about a key, with the key and where it is set."""
+        name, where = ".".join(path[:2]), self.where(*path)
+        return f"{where}: {message}" if where == name else f"{where}: {name}: {message}"
 
     def line(self, *path: str) -> str:
         """Return the line of a key, or of the table around it."""
@@ -169,6 +232,6 @@ class Places:
         return f"line {self._found[known]}" if known is not None else ".".join(path)
 
 
-def _parts(dotted: str) -> tuple[str, ...]:
+def _parts(dotted: str) -> Path:
     found = re.findall(r"""\s*(?:"([^"]*)"|'([^']*)'|([\w-]+))\s*\.?""", dotted)
     return tuple("".join(part) for part in found)

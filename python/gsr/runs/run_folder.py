@@ -1,17 +1,18 @@
-"""Run folders: everything about a run, for people and for other programs.
+"""Run folders: all results of a run, for people and for other programs.
 
 - ``result.json``: why the search ended, the law, the front, settings, seed, versions, data;
 - ``equations.csv``: the front as a table;
 - ``model.json``: the fitted model, which `gsr.load` reads;
-- ``config.toml``: what repeats the run; ``config.run.toml`` beside a ``config.toml`` of the user's;
+- ``config.toml``: the configuration that repeats the run; ``config.run.toml`` if the user has a
+  ``config.toml`` there;
 - ``history.csv``: how the best error fell;
 - ``sample.csv``: some of the training rows.
 
 A run with several targets has the laws of each in ``targets`` of ``result.json``, and a column
 ``target`` in ``equations.csv`` and ``history.csv``.
 
-A folder changes in one go at the end of a run: until all files are written, an older run in it is
-as it was.
+A folder changes in one step at the end of a run: an older run in it is replaced when all files are
+written.
 """
 
 from __future__ import annotations
@@ -53,63 +54,47 @@ if TYPE_CHECKING:
     from gsr.table import EquationRow, EquationTable
 
 FORMAT, VERSION = "gsr run", 1
-#: How the name of a folder begins in which results are written first.
+#: Prefix of the temporary folder in which results are written first.
 DRAFTS = ".new."
 SAMPLE_ROWS = 1000
 SAMPLE_CELLS = 1_000_000
-#: Bytes that must fit before a search starts.
+#: Bytes that must fit into the folder before a search starts.
 ROOM = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A finished search.
-
-    Parameters
-    ----------
-    model : GSRRegressor
-        Fitted.
-    X, y : array
-        Training rows; y has a column for each target if there are several.
-    config : Config
-        What was set, seed included.
-    data : str
-        Path of the table, ``"-"`` for standard input.
-    sha256 : str, optional
-        Of that file, before the search.
-    weights : array, optional
-        Of the rows.
-    more : mapping
-        What else ``result.json`` tells.
-    command : str
-        What a configuration is given to, to repeat the run.
-    """
+    """A finished search, and what it was asked for."""
 
     model: GSRRegressor
+    #: Training rows; y has a column for each target if there are several.
     X: Array
     y: Array
+    #: The settings, seed included; the path of the table (``"-"``: standard input); its SHA-256.
     config: Config
     data: str
     sha256: str | None = None
     weights: Array | None = None
+    #: Further entries of ``result.json``.
     more: Mapping[str, Any] = field(default_factory=dict)
+    #: The command that repeats the run, given the configuration.
     command: str = "gsr fit --config"
 
     @cached_property
     def laws(self) -> dict[str, Laws]:
-        """What was found for each target."""
+        """The laws of each target."""
         models = getattr(self.model, "models_", None) or {"": self.model}
         found = (Laws(model, model.equations_) for model in models.values())
         return {laws.target: laws for laws in found}
 
     @property
     def is_one(self) -> bool:
-        """Whether there is one target, as opposed to a list of them."""
+        """Whether y is one target, as opposed to a list of them."""
         return self.y.ndim == 1
 
     @cached_property
     def n_used(self) -> int:
-        """Rows that laws were fitted to: of positive weight, and not held out."""
+        """The number of rows that laws were fitted to: of positive weight, and not held out."""
         from gsr.problem import core_settings
 
         n = len(self.y)
@@ -117,7 +102,7 @@ class Outcome:
         parameters = self.model.get_params(deep=False)
         fraction = parameters["validation_fraction"]
         if fraction is not None:
-            known, _ = split(known, fraction, core_settings(parameters).seed)
+            known, _ = split(known, fraction, core_settings(parameters)["seed"])
         return len(known) if known.weights is None else int(np.sum(known.weights > 0.0))
 
     def result(self) -> dict[str, Any]:
@@ -150,15 +135,7 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Laws:
-    """What was found for a target.
-
-    Parameters
-    ----------
-    model : GSRRegressor
-        Fitted to it.
-    table : EquationTable
-        Its front; simplified laws are kept with it.
-    """
+    """The laws of a target; the table keeps simplified laws."""
 
     model: GSRRegressor
     table: EquationTable
@@ -199,7 +176,7 @@ class Laws:
 
 
 def _together(each: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the laws of several targets; the last search tells how the run ended."""
+    """Return the laws of several targets; the status is that of the last search."""
     sums = {
         name: sum(of[name] for of in each) for name in ("generations", "evaluations", "seconds")
     }
@@ -217,7 +194,7 @@ def _entry(row: EquationRow) -> dict[str, Any]:
 
 
 def _row(row: EquationRow) -> dict[str, Any]:
-    """Return a law of another kind: by how many bits it is longer, and what it leaves."""
+    """Return a law of another kind: its extra bits, its error and its verdict."""
     return {
         "bits": row.bits if math.isfinite(row.bits) else None,
         "rmse": row.rmse,
@@ -239,15 +216,7 @@ def _versions() -> dict[str, str]:
 
 
 def check(folder: str | os.PathLike[str]) -> None:
-    """Raise if a folder can be neither written to nor made; nothing is left behind.
-
-    Raises
-    ------
-    GSRError
-        If the name belongs to a file.
-    WritingError
-        If nothing can be written there.
-    """
+    """Raise an error if a folder can be neither written to nor made; nothing is left behind."""
     path = Path(folder)
     if path.exists() and not path.is_dir():
         raise GSRError(f"the run folder {path} is a file")
@@ -273,10 +242,6 @@ def prepare(
         Whether a result in it may be replaced.
     config : Config, optional
         Of the run; its table and the file that it was read from are never replaced.
-
-    Returns
-    -------
-    Path
 
     Raises
     ------
@@ -307,24 +272,12 @@ def prepare(
 
 
 def write(folder: str | os.PathLike[str], outcome: Outcome) -> Path:
-    """Write a run into a folder.
-
-    Parameters
-    ----------
-    folder : str or path
-        It must exist; see `prepare`.
-    outcome : Outcome
-        What to write.
-
-    Returns
-    -------
-    Path
-        The folder.
+    """Write a run into a folder that exists (see `prepare`), and return the folder.
 
     Raises
     ------
     WritingError
-        Says what failed; what was in the folder before is still there.
+        If something failed; the folder then still has what it had before.
     """
     path = Path(folder)
     drafts = path / f"{DRAFTS}{secrets.token_hex(6)}"
@@ -359,13 +312,13 @@ def _write_files(drafts: Path, folder: Path, outcome: Outcome) -> None:
 
 
 def remove_drafts(folder: str | os.PathLike[str]) -> None:
-    """Remove what a run has left that was killed while it wrote; nobody else may write now."""
+    """Remove the drafts of a run that was killed; no other run may be writing to the folder."""
     for path in Path(folder).glob(f"{DRAFTS}*"):
         shutil.rmtree(path, ignore_errors=True)
 
 
 def rescue(outcome: Outcome) -> Path:
-    """Write a run into a new folder for temporary files, if it could not be written elsewhere."""
+    """Write a run that could not be written elsewhere into a new temporary folder."""
     try:
         return write(tempfile.mkdtemp(prefix="gsr-run-"), outcome)
     except files.WritingError:
@@ -377,7 +330,7 @@ def rescue(outcome: Outcome) -> Path:
 def config_text(folder: Path, config: Config, data: str, command: str) -> str:
     """Return the configuration that repeats a run, with the table's path relative to its folder.
 
-    What belongs to one start alone is left out: where to, and whether anew.
+    It leaves out the run folder, and whether to overwrite or resume.
     """
     path = data if data == "-" else os.path.relpath(data, folder)
     changed = config.changed({("data", "path"): path})
@@ -416,7 +369,7 @@ def _sample(outcome: Outcome) -> str:
     rows = np.arange(n_rows)
     if n_rows > most:
         rows = np.sort(np.random.default_rng(0).choice(n_rows, most, replace=False))
-    targets = list(outcome.laws)  # an interrupted run may have no law for the last ones
+    targets = list(outcome.laws)  # after an interruption the last ones may have no law
     y = outcome.y if outcome.is_one else outcome.y[:, : len(targets)]
     table = np.column_stack([outcome.X[rows], y[rows]])
     return _csv((*outcome.first.equation_.feature_names, *targets), table.tolist())
@@ -435,15 +388,7 @@ def _csv(names: Any, rows: Any) -> str:
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder that was read.
-
-    Parameters
-    ----------
-    folder : Path
-        Where it is.
-    result : dict
-        What ``result.json`` holds.
-    """
+    """A run folder, and what its ``result.json`` holds."""
 
     folder: Path
     result: dict[str, Any]
@@ -454,16 +399,7 @@ class Run:
 
 
 def read(folder: str | os.PathLike[str]) -> Run:
-    """Read a run folder.
-
-    Parameters
-    ----------
-    folder : str or path
-        Written by ``gsr fit -o`` or a cluster run.
-
-    Returns
-    -------
-    Run
+    """Read a run folder, written by ``gsr fit -o`` or a cluster run.
 
     Raises
     ------
@@ -487,9 +423,9 @@ def read(folder: str | os.PathLike[str]) -> Run:
 
 
 def last_changed(paths: Iterable[Path]) -> float | None:
-    """Return when the newest of some files was written, in seconds since 1970; None: there is none.
+    """Return when the newest of some files was written, in seconds since 1970; None without files.
 
-    Files may come and go meanwhile.
+    Files may appear and disappear at the same time.
     """
     times = []
     for path in paths:
@@ -505,6 +441,6 @@ def load_model(path: str | os.PathLike[str]) -> GSRRegressor:
     place = Path(path)
     if place.is_dir():
         if not (place / "model.json").exists():
-            read(place)  # says what is wrong with the folder
+            read(place)  # raises an error if it is no run folder
         place = place / "model.json"
     return saving.load(place)

@@ -25,9 +25,3 @@ def toml_value(value: Any) -> str:
 def toml_name(key: str) -> str:
     """Return a key as TOML, in quotes if it needs them."""
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else toml_value(key)
-
-
-def shown(value: Any) -> str:
-    """Return a value as messages show it."""
-    text = toml_value(value) if isinstance(value, bool) else repr(value)
-    return text if len(text) <= 60 else text[:60] + "..."

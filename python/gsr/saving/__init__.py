@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 import gsr
 from gsr.exceptions import GSRError
 from gsr.library import Transformation
-from gsr.saving.document import Writer
 from gsr.transformation import BUILTINS, Symbolic
 from gsr.whole_files import read_whole, write_whole
 
 if TYPE_CHECKING:
     from gsr.estimator import GSRRegressor
+    from gsr.saving.forms import DocumentForm
 
 FORMAT = "gsr model"
 VERSION = 1
@@ -46,6 +46,8 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     """
     if not (getattr(model, "front_", None) or getattr(model, "models_", None)):
         raise GSRError("only a fitted model can be saved: call fit first")
+    from gsr.saving.document import Writer
+
     writer = Writer()
     content = {"model": writer.model(model)}
     own = writer.transformations.values()
@@ -139,13 +141,13 @@ def _check_checksum(document: Mapping[str, Any]) -> None:
 
 def _model(document: dict[str, Any], own: Mapping[str, Transformation]) -> GSRRegressor:
     # These need the estimator, which needs scikit-learn.
+    from gsr.saving import forms
     from gsr.saving.rebuild import Reader
-    from gsr.saving.tables import DOCUMENT
 
     try:
-        content = DOCUMENT(document, "file")
+        content = forms.read(forms.DocumentForm, document, "file")
         _check_own(content, own)
-        return Reader(content, own).model(content["model"])
+        return Reader(content, own).model(content.model)
     except RecursionError:
         raise GSRError("this is no gsr model: lists inside each other without end") from None
 
@@ -158,10 +160,10 @@ def _by_name(transformations: Sequence[Transformation]) -> dict[str, Transformat
     return {entry.name: entry for entry in given}
 
 
-def _check_own(content: Mapping[str, Any], own: Mapping[str, Transformation]) -> None:
+def _check_own(content: DocumentForm, own: Mapping[str, Transformation]) -> None:
     """Raise unless the user's own transformations are there, and are those of the file."""
-    stored = content["transformations"]
-    used = {name for library in content["libraries"] for name in library["entries"]}
+    stored = content.transformations
+    used = {name for library in content.libraries for name in library.entries}
     missing = sorted((used | set(stored)) - set(BUILTINS) - set(own))
     if missing:
         forms = [f"{name} ({stored.get(name, {}).get('sympy') or 'code'})" for name in missing]

@@ -13,39 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from gsr.encoding.rows import Argument, Row, integers
+from gsr.encoding.rows import integers
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library, Transformation
-from gsr.prediction.inversion import Branches
-from gsr.prediction.signs import Neighbours, SignRule
-from gsr.saving.schema import SPECIAL
-from gsr.search import Progress
+from gsr.prediction.signs import Neighbours
+from gsr.saving.forms import HistoryForm, RowsForm, TargetForm, plain_number
 from gsr.selection import FrontEntry
 from gsr.selection.fitted import FittedLaw, LawLike
-from gsr.selection.noise import Noise
-from gsr.selection.poles import Poles
 from gsr.selection.rounding import Rounded
-from gsr.selection.uncertainty import Uncertainty
 
 Plain = Any
-HISTORY = ("seconds", "max_time", "generation", "evaluations", "rmse", "status")
 #: Marks an object of the package in a parameter, which JSON has no form for.
 MARK = "$"
-
-
-def plain_number(value: float | None) -> Plain:
-    """Return a number as JSON can hold it."""
-    if value is None or math.isfinite(value):
-        return None if value is None else float(value)
-    return next(name for name, special in SPECIAL.items() if str(float(value)) == str(special))
-
-
-def _numbers(values: Any) -> Plain:
-    array = np.asarray(values, dtype=float)
-    if np.isfinite(array).all():
-        return array.tolist()
-    return [_numbers(item) if np.ndim(item) else plain_number(float(item)) for item in array]
 
 
 class Writer:
@@ -75,7 +55,8 @@ class Writer:
             warnings.warn(f"not in the saved model: {told}", UserWarning, stacklevel=4)
         found = vars(model)
         several = found.get("models_") or {}
-        return {
+        history = found.get("history_", [])
+        form = {
             "parameters": parameters,
             "not_stored": left_out,
             "features": _features(found),
@@ -85,9 +66,13 @@ class Writer:
             "best_index": found.get("best_index_"),
             "front": [self.entry(entry) for entry in found.get("front_", [])],
             "others": [self.entry(entry) for entry in found.get("_others", [])],
-            "history": _history(found.get("history_", [])),
-            "targets": [{"name": str(k), "model": self.model(m)} for k, m in several.items()],
+            "history": {
+                name: [getattr(progress, name) for progress in history]
+                for name in HistoryForm.model_fields
+            },
         }
+        targets = [{"name": str(k), "model": self.model(m)} for k, m in several.items()]
+        return {**TargetForm.model_validate(form).model_dump(), "targets": targets}
 
     def _parameters(self, parameters: Mapping[str, Any]) -> tuple[Plain, Plain]:
         kept: dict[str, Plain] = {}
@@ -144,65 +129,47 @@ class Writer:
 
     # ---- laws --------------------------------------------------------------------------------
 
-    def entry(self, entry: FrontEntry) -> Plain:
+    def entry(self, entry: FrontEntry) -> dict[str, Any]:
         """Return a law of the front with all that is known about it."""
-        rounded: Rounded | None = _known(entry, "rounded")
+        known = ("complexity", "rmse", "exact", "n_constants", "bits", "held_out", "poles")
         return {
+            **{name: getattr(entry, name) for name in known},
             "text": str(entry.equation),
-            "complexity": int(entry.complexity),
-            "rmse": plain_number(entry.rmse),
-            "exact": bool(entry.exact),
-            "weighted": bool(entry.is_weighted),
-            "n_constants": int(entry.n_constants),
-            "bits": plain_number(entry.bits),
-            "held_out": plain_number(entry.held_out),
-            "left_out": plain_number(_known(entry, "left_out")),
-            "length": plain_number(_known(entry, "length")),
+            "weighted": entry.is_weighted,
             "level": str(entry.level),
-            "poles": _poles(entry.poles),
             "law": _law(entry.law),
             "equation": self.equation(entry.equation),
-            "uncertainty": _uncertainty(_known(entry, "uncertainty")),
-            "rounded": None if rounded is None else self._rounded(rounded, entry.rounded_equation),
+            **{name: _known(entry, name) for name in ("left_out", "length", "uncertainty")},
+            "rounded": self._rounded(entry),
         }
 
-    def _rounded(self, rounded: Rounded, equation: Equation) -> Plain:
-        return {
-            "text": str(equation),
-            "texts": list(rounded.texts),
-            "bits": plain_number(rounded.bits),
-            "law": _law(rounded.law),
-            "equation": self.equation(equation),
-        }
+    def _rounded(self, entry: FrontEntry) -> dict[str, Any] | None:
+        rounded: Rounded | None = _known(entry, "rounded")
+        if rounded is None:
+            return None
+        equation = entry.rounded_equation
+        law = {"law": _law(rounded.law), "equation": self.equation(equation)}
+        return {**vars(rounded), **law, "text": str(equation)}
 
-    def equation(self, equation: Equation) -> Plain:
+    def equation(self, equation: Equation) -> dict[str, Any]:
         """Return what an equation knows beyond its law."""
+        branches = equation.inversion.branches
         return {
             "library": self.library(equation.library),
             "target_library": self.library(equation.target_library),
-            "bars_target": [list(map(int, bars)) for bars in equation.absolute_target],
-            "bars_features": [list(map(int, bars)) for bars in equation.absolute_features],
+            "bars_target": equation.absolute_target,
+            "bars_features": equation.absolute_features,
             "level": equation.level,
-            "branches": self._branches(equation.inversion.branches),
+            "branches": {**vars(branches), "neighbours": self._rows(branches.neighbours)},
         }
 
-    def _branches(self, branches: Branches) -> Plain:
-        return {
-            "low": plain_number(branches.low),
-            "high": plain_number(branches.high),
-            "home": None if branches.home is None else _numbers(branches.home),
-            "sides": None if branches.sides is None else [int(side) for side in branches.sides],
-            "sign": _sign(branches.sign),
-            "neighbours": None if branches.neighbours is None else self._rows(branches.neighbours),
-        }
-
-    def _rows(self, neighbours: Neighbours) -> int:
-        arrays = (neighbours.scale, neighbours.X, neighbours.y)
-        key = tuple(array.tobytes() for array in arrays)
+    def _rows(self, neighbours: Neighbours | None) -> int | None:
+        if neighbours is None:
+            return None
+        key = tuple(each.tobytes() for each in (neighbours.scale, neighbours.X, neighbours.y))
         if key not in self._numbers_of_rows:
             self._numbers_of_rows[key] = len(self.training_rows)
-            scale, X, y = map(_numbers, arrays)
-            self.training_rows.append({"scale": scale, "X": X, "y": y})
+            self.training_rows.append(RowsForm.model_validate(neighbours).model_dump())
         return self._numbers_of_rows[key]
 
 
@@ -216,77 +183,13 @@ def _known(entry: FrontEntry, name: str) -> Any:
         return None
 
 
-def _law(law: LawLike) -> Plain:
+def _law(law: LawLike) -> dict[str, Any]:
     fitted = FittedLaw.of(law)
     return {
+        **vars(fitted),
         "psi": [integers(matrix) for matrix in fitted.psi],
-        "beta": _numbers(fitted.beta),
         "phi": [integers(matrix) for matrix in fitted.phi],
-        "alpha": _numbers(fitted.alpha),
-        "complexity": int(fitted.complexity),
-        "rmse": plain_number(fitted.rmse),
-        "transformed_error": plain_number(fitted.transformed_error),
-        "exact": bool(fitted.exact),
-        "bits": plain_number(fitted.bits),
     }
-
-
-def _poles(poles: Poles) -> Plain:
-    where = None if poles.where is None else _numbers(poles.where)
-    return {"verdict": poles.verdict, "reason": poles.reason, "where": where}
-
-
-def _uncertainty(found: Uncertainty | None) -> Plain:
-    if found is None:
-        return None
-    return {
-        "names": list(found.names),
-        "values": _numbers(found.values),
-        "covariance": _numbers(found.covariance),
-        "degrees_of_freedom": int(found.degrees_of_freedom),
-        "sigma": plain_number(found.sigma),
-        "noise": _noise(found.noise),
-    }
-
-
-def _noise(noise: Noise) -> Plain:
-    return {
-        "kind": noise.kind,
-        "floor": plain_number(noise.floor),
-        "power": plain_number(noise.power),
-        "precision": plain_number(noise.precision),
-        "knots": None if noise.knots is None else [_numbers(each) for each in noise.knots],
-        "absolute": noise.absolute,
-    }
-
-
-def _sign(rule: SignRule | None) -> Plain:
-    if rule is None:
-        return None
-    return {"constant": int(rule.constant), "arguments": [_argument(a) for a in rule.arguments]}
-
-
-def _argument(argument: Argument) -> Plain:
-    parts = [{"base": _base(base), "times": times} for base, times in argument.parts]
-    return {"product": argument.is_product, "parts": parts}
-
-
-def _base(base: int | Row) -> Plain:
-    if not isinstance(base, Row):
-        return int(base)
-    return {
-        "code": base.code,
-        "argument": _argument(base.argument),
-        "reciprocal": base.reciprocal,
-        "number": base.number,
-    }
-
-
-def _history(history: list[Progress]) -> Plain:
-    columns = {name: [getattr(progress, name) for progress in history] for name in HISTORY}
-    for name in ("seconds", "max_time", "rmse"):
-        columns[name] = [plain_number(value) for value in columns[name]]
-    return columns
 
 
 def _features(found: Mapping[str, Any]) -> Plain:

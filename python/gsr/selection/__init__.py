@@ -1,7 +1,6 @@
 """Which law to present, and how far to trust it."""
 
 from gsr.selection.choice import (
-    POLE_POLICIES,
     FrontEntry,
     PolePolicy,
     best,
@@ -17,7 +16,6 @@ from gsr.selection.choice import (
 from gsr.selection.orthogonal import with_errors_of_features
 
 __all__ = [
-    "POLE_POLICIES",
     "FrontEntry",
     "PolePolicy",
     "best",

@@ -84,7 +84,6 @@ EXACT_DIGITS = 1e-9
 WEIGHTED = "weighted: rows with less noise or more weight count more"
 
 PolePolicy = Literal["avoid", "forbid", "allow"]
-POLE_POLICIES = ("avoid", "forbid", "allow")
 
 
 @dataclass(frozen=True, eq=False)

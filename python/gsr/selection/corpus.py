@@ -31,9 +31,10 @@ from gsr.selection.expressions import (
 )
 from gsr.selection.grammar import FILE as COUNTS
 from gsr.selection.grammar import LAW, TARGET, Choice, choices
+from gsr.transformation import POWERS
 
 FILE = Path(__file__).with_name("formulas.txt")
-ROOTS = {"sqrt": Fraction(1, 2), "cbrt": Fraction(1, 3)}
+ROOTS = {name: power for name, power in POWERS.items() if power.denominator > 1}
 MINUS = number(Fraction(-1))
 #: Only whether a number is 1 matters.
 PI = number(Fraction(355, 113))

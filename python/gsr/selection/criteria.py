@@ -37,7 +37,6 @@ LEAST_CLOSELY = 30
 NODES_OF_TARGET = 4
 #: Hundreds of frequencies are tried, and among them is one that follows any noise.
 BITS_OF_FREQUENCY = 5.0
-WAVES = ("sin", "cos", "tan")
 #: A constant may be rounded to sqrt(12) of its standard errors before the data notice
 #: (Bartlett, Desmond and Ferreira 2023): so much less than its digits it takes.
 BITS_OF_PRECISION = 0.5 * math.log2(12.0)
@@ -53,7 +52,9 @@ def check(criterion: Criterion) -> None:
     if callable(criterion) or is_known(criterion):
         return
     hint = suggestion(criterion, CRITERIA)
-    raise GSRError(f"criterion must be one of {CRITERIA} or a callable, got {criterion!r}{hint}")
+    raise GSRError(
+        f"criterion must be one of {CRITERIA} or a callable, got {criterion!r}{hint}", "criterion"
+    )
 
 
 def is_known(name: str) -> bool:
@@ -259,7 +260,8 @@ def _expression_bits(
 def _waves(row: Row, library: Library) -> int:
     """Count oscillations whose frequency is fitted."""
     parts = row.argument.parts
-    here = library.names[row.code] in WAVES and any(isinstance(part.times, float) for part in parts)
+    weighted = any(isinstance(part.times, float) for part in parts)
+    here = weighted and bool(library.table[row.code].period)
     inner = (part.base for part in parts if isinstance(part.base, Row))
     return int(here) + sum(_waves(each, library) for each in inner)
 

@@ -200,6 +200,20 @@ def _free_of_scale(base: Variable | Call | Sum) -> Variable | Call | Sum:
     return Sum(tuple(sorted(terms, key=_term_key)))
 
 
+def expanded(total: Sum) -> Sum:
+    """Return a sum with its products by brackets multiplied out."""
+    return add(part for term in total.terms for part in _expanded_term(term))
+
+
+def _expanded_term(term: Term) -> list[Sum]:
+    bracket = next((b for b, e in term.powers if isinstance(b, Sum) and e == ONCE), None)
+    if bracket is None:
+        return [Sum((term,))]
+    rest = Sum((Term(term.scale, tuple(item for item in term.powers if item[0] != bracket)),))
+    products = [multiply(rest, Sum((each,))) for each in bracket.terms]
+    return [part for product in products for each in product.terms for part in _expanded_term(each)]
+
+
 def power(base: Sum, exponent: Exponent) -> Sum:
     """Return a power of an expression."""
     if exponent == ONCE:

@@ -23,9 +23,6 @@ from gsr.selection.plainer import scaled
 from gsr.selection.refine import attempted
 from gsr.transformation import POWERS
 
-#: Functions of a scaled argument, and those of a shifted one.
-SCALED = ("exp", "exp_neg", "sin", "cos", "tan", "tanh", "arctan")
-SHIFTED = ("ln", "sqrt", "cbrt", "abs", "sin", "cos")
 #: A constant is freed a little away from its neutral value, where it would be none.
 NUDGE = 1.0 + 1e-6
 #: Where a shift starts, in units of the median of the feature.
@@ -127,17 +124,17 @@ def _products(product: list[Row], places: Places) -> Iterator[list[Row]]:
 def _freed(row: Row, places: Places) -> Iterator[Row]:
     """Yield the row with one more constant in it."""
     data, library = places.data, places.data.library
-    name, argument = library.names[row.code], row.argument
+    traits, argument = library.traits[row.code], row.argument
     fixed = not any(isinstance(part.times, float) for part in argument.parts)
     lone = len(argument.parts) == 1 or (argument.is_product and places.nested)
-    if name in SCALED and fixed and lone and (places.nested or not argument.is_product):
+    if traits.scales and fixed and lone and (places.nested or not argument.is_product):
         yield replace(row, argument=scaled(argument, NUDGE, library))
     if not argument.is_product and len(argument.parts) > 1:
         yield from (replace(row, argument=each) for each in _weighted(argument))
     if (
         places.shifts
         and _is_lone(argument)
-        and (name in SHIFTED or (row.reciprocal and name in POWERS))
+        and (traits.shifts or (row.reciprocal and library.names[row.code] in POWERS))
     ):
         yield from (replace(row, argument=each) for each in _shifted(argument, data))
     for j, part in enumerate(argument.parts):

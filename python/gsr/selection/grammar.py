@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from gsr.selection.expressions import Call, Exponent, Sum, Term, Variable
 from gsr.selection.rounding import fraction_bits
+from gsr.traits import TRAITS
 
 #: Counts of the corpus, written by `python -m gsr.selection.corpus`.
 FILE = Path(__file__).with_name("formula_counts.json")
@@ -30,14 +31,15 @@ SHARED_WEIGHT = 2.0
 #: Added to the counts over all contexts.
 UNSEEN = 0.5
 OTHER = "other"
-WAVES = ("sin", "cos")
+KINDS = tuple(dict.fromkeys(traits.grammar for traits in TRAITS.values() if traits.grammar))
+WAVES = tuple(name for name, traits in TRAITS.items() if traits.grammar == "wave")
 #: What can be chosen, with one outcome for all that is not in the list.
 OUTCOMES = {
     "terms": ("more", "stop"),
     "addend": ("term", "one", "real"),
     "scale": ("unit", "scaled"),
     "factors": ("more", "stop"),
-    "factor": ("variable", "bracket", "wave", "exp", "ln", "tan", "tanh", OTHER),
+    "factor": ("variable", "bracket", *KINDS, OTHER),
     "wave": WAVES,
     "power": ("1", "-1", "2", "-2", "1/2", "-1/2", "3", "-3", "4", "3/2", "real", OTHER),
 }
@@ -129,8 +131,7 @@ def _kind(base: Variable | Call | Sum) -> str:
         return "variable"
     if isinstance(base, Sum):
         return "bracket"
-    name = "wave" if base.name in WAVES else base.name
-    return name if name in OUTCOMES["factor"] else OTHER
+    return TRAITS[base.name].grammar or OTHER if base.name in TRAITS else OTHER
 
 
 def _context_of_bracket(exponent: Exponent) -> str:

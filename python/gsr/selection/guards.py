@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 
+from gsr import intervals as iv
 from gsr.encoding import evaluate
-from gsr.encoding.rows import ONE, Argument, Row, factors
+from gsr.encoding.fold import Arithmetic, fold
+from gsr.encoding.rows import Row, factors
+from gsr.intervals import Interval, Mask
 from gsr.library import Library
-from gsr.selection import intervals as iv
 from gsr.selection.fitted import LawLike
-from gsr.selection.intervals import Interval, Mask
+from gsr.traits import DIVISION, TRAITS, UNKNOWN, Limit, Traits
 from gsr.transformation import Array
 
-ZERO_AT_ZERO = ("identity", "square", "cube", "sqrt", "tanh", "cbrt", "abs", "arctan")
-#: The greatest absolute value.
-LARGEST = {"sin": 1.0, "cos": 1.0, "tanh": 1.0, "arctan": np.pi / 2}
-DIVISION, LOGARITHM, ROOT = "division by 0", "logarithm of 0", "root of a negative number"
-TANGENT, OVERFLOW, RANGE = "pole of tan", "overflow", "f(x) outside the range of g"
+OVERFLOW, RANGE = "overflow", "f(x) outside the range of g"
 #: An interval that has infinity and nothing below this is an overflow.
 HUGE = 1e200
 
@@ -46,9 +44,19 @@ class Guard(NamedTuple):
         return exactly & (self.value.size <= np.finfo(float).tiny)
 
 
-@dataclass
-class Walk:
-    """Evaluates a law on boxes and collects the guards on the way.
+class Guarded(NamedTuple):
+    """Values over boxes, and the guards met on the way to them."""
+
+    value: Interval
+    guards: tuple[Guard, ...] = ()
+
+    def guarded(self, *guards: Guard) -> Guarded:
+        """Return the same values with more guards."""
+        return Guarded(self.value, (*self.guards, *guards))
+
+
+class Boxes(Arithmetic[Guarded]):
+    """Evaluates rows over boxes, and collects what must not happen.
 
     Parameters
     ----------
@@ -58,92 +66,83 @@ class Walk:
         Each feature's values.
     """
 
-    library: Library
-    boxes: Sequence[Interval]
-    guards: list[Guard] = field(default_factory=list)
+    def __init__(self, library: Library, boxes: Sequence[Interval]) -> None:
+        self.library, self.boxes, self.n = library, boxes, len(boxes[0].low)
 
-    @property
-    def n(self) -> int:
-        """Number of boxes."""
-        return len(self.boxes[0].low)
+    def variable(self, v: int) -> Guarded:
+        """Return a side of the boxes."""
+        return Guarded(self.boxes[v - 1])
 
-    def product(self, rows: Sequence[Row], *, free_logarithm: bool = False) -> Interval:
-        """Return a basis function; the zeros of a lone logarithm may be let pass."""
-        value = iv.constant(1.0, self.n)
-        for i, row in enumerate(rows):
-            factor = self.row(row, free_logarithm)
-            value = factor if i == 0 else iv.multiply(value, factor)
-        return value
+    def one(self) -> Guarded:
+        """Return 1."""
+        return Guarded(iv.constant(1.0, self.n))
 
-    def row(self, row: Row, free_logarithm: bool = False) -> Interval:
-        """Return a transformation of an argument."""
-        name = self.library.names[row.code]
-        t = self.argument(row.argument)
-        if name == "inverse":
-            self._guard(t, 0, DIVISION, removable=True)
-        elif name == "ln" and not free_logarithm:
-            self._guard(t, 0, LOGARITHM, removable=True)
-        elif name == "sqrt":
-            self._guard(t, 1, ROOT)
-        elif name == "tan":
-            self._guard(iv.IMAGES["cos"](t), 0, TANGENT)
-        value = iv.IMAGES[name](t)
-        if name in ("exp", "exp_neg"):
-            self._bounded(value)
-        if not row.reciprocal:
-            return value
-        self._guard(t if name in ZERO_AT_ZERO else value, 0, DIVISION, removable=True)
-        return iv.reciprocal(value)
+    def scale(self, value: Guarded, factor: float) -> Guarded:
+        """Return a multiple."""
+        return Guarded(iv.scale(value.value, float(factor)), value.guards)
 
-    def argument(self, argument: Argument) -> Interval:
-        """Return a sum or a product of operands."""
-        total = iv.constant(float(argument.is_product), self.n)
-        for i, (base, times) in enumerate(argument.parts):
-            value = self._operand(base)
-            if not argument.is_product:
-                value = iv.scale(value, float(times))
-                total = value if i == 0 else iv.add(total, value)
-                continue
-            if times < 0:
-                self._guard(value, 0, DIVISION, removable=True)
-            value = iv.power(value, int(times))
-            total = value if i == 0 else iv.multiply(total, value)
-        return total
+    def add(self, terms: Sequence[Guarded]) -> Guarded:
+        """Return a sum."""
+        return self._reduced(iv.add, terms) if terms else Guarded(iv.constant(0.0, self.n))
 
-    def target(self, name: str, f: Interval, reciprocal: bool = False) -> None:
-        """Guard the inverse of g at f(x); of 1/g if `reciprocal`."""
-        if reciprocal:
-            self._guard(f, 0, DIVISION)
-            f = iv.reciprocal(f)
-        if name == "inverse":
-            self._guard(f, 0, DIVISION)
-        elif name in ("square", "sqrt", "abs"):
-            self._guard(f, 1, RANGE)
-        elif name in ("exp", "exp_neg"):
-            self._guard(f, 0, RANGE)
-            self._guard(f, 1, RANGE)
-        elif name in LARGEST:
-            most = iv.constant(LARGEST[name], self.n)
-            for room in (iv.add(most, f), iv.add(most, iv.scale(f, -1.0))):
-                self._guard(room, 1, RANGE)
-                if name in ("tanh", "arctan"):
-                    self._guard(room, 0, RANGE)
-        # A logarithm that falls to minus infinity is a y of 0.
-        self._bounded(iv.IMAGES["exp"](f) if name == "ln" else f)
+    def power(self, value: Guarded, n: int) -> Guarded:
+        """Return a power."""
+        divided = [Guard(value.value, 0, DIVISION, removable=True)] if n < 0 else []
+        return Guarded(iv.power(value.value, n), value.guards).guarded(*divided)
 
-    def _operand(self, base: int | Row) -> Interval:
-        if isinstance(base, Row):
-            return self.row(base)
-        return iv.constant(1.0, self.n) if base == ONE else self.boxes[base - 1]
+    def multiply(self, factors: Sequence[Guarded]) -> Guarded:
+        """Return a product."""
+        return self._reduced(iv.multiply, factors) if factors else self.one()
 
-    def _guard(self, value: Interval, sign: int, reason: str, *, removable: bool = False) -> None:
-        self.guards.append(Guard(value, sign, reason, removable))
+    def call(self, row: Row, argument: Guarded, *, limited: bool = True) -> Guarded:
+        """Return a transformation, with the limit of its argument if `limited`."""
+        traits, t = self.library.traits[row.code], argument.value
+        found = argument
+        if traits.limit is not None and limited:
+            found = found.guarded(_limited(t, traits.limit))
+        assert traits.image is not None
+        value = traits.image(t)
+        if traits.overflows:
+            found = found.guarded(_bounded(value))
+        if row.reciprocal:
+            below = t if traits.vanishes_at_zero else value
+            found = found.guarded(Guard(below, 0, DIVISION, removable=True))
+            value = iv.reciprocal(value)
+        return Guarded(value, found.guards)
 
-    def _bounded(self, value: Interval) -> None:
-        """Guard against overflow: 1 where the value is finite, -1 where it certainly is not."""
-        infinite = ~value.is_finite & ((value.low > HUGE) | (value.high < -HUGE))
-        low, high = np.where(value.is_finite, 1.0, -1.0), np.where(infinite, -1.0, 1.0)
-        self._guard(Interval(low, high), 1, OVERFLOW)
+    def _reduced(
+        self, operation: Callable[[Interval, Interval], Interval], values: Sequence[Guarded]
+    ) -> Guarded:
+        value = reduce(operation, (each.value for each in values))
+        return Guarded(value, tuple(guard for each in values for guard in each.guards))
+
+
+def inverse_guards(g: Traits, f: Interval, reciprocal: bool = False) -> Iterator[Guard]:
+    """Yield the guards of the inverse of g at f(x); of 1/g if `reciprocal`."""
+    if reciprocal:
+        yield Guard(f, 0, DIVISION)
+        f = iv.reciprocal(f)
+    if g.inverse_limit is not None:
+        yield _limited(f, g.inverse_limit)
+    for end, inside in ((g.low, f), (-g.high, iv.scale(f, -1.0))):
+        if np.isfinite(end):
+            room = iv.add(iv.constant(-end, len(f.low)), inside) if end else inside
+            signs = (1, 0) if end else (0, 1)
+            yield from (Guard(room, sign, RANGE) for sign in signs if sign or g.is_open)
+    # A logarithm that falls to minus infinity is a y of 0.
+    yield _bounded(iv.exp(f) if g.of_magnitude else f)
+
+
+def _limited(t: Interval, limit: Limit) -> Guard:
+    value = limit.of(t) if limit.of is not None else t
+    return Guard(value, int(limit.is_root), limit.reason, limit.removable)
+
+
+def _bounded(value: Interval) -> Guard:
+    """Guard against overflow: 1 where the value is finite, -1 where it certainly is not."""
+    infinite = ~value.is_finite & ((value.low > HUGE) | (value.high < -HUGE))
+    low, high = np.where(value.is_finite, 1.0, -1.0), np.where(infinite, -1.0, 1.0)
+    return Guard(Interval(low, high), 1, OVERFLOW)
 
 
 class GuardedLaw:
@@ -160,6 +159,8 @@ class GuardedLaw:
     ----------
     target : str
         The transformation that g is, or 1/g if `reciprocal`; empty if g is none.
+    traits : Traits
+        What is known of it.
     """
 
     def __init__(self, law: LawLike, library: Library, target_library: Library) -> None:
@@ -168,30 +169,30 @@ class GuardedLaw:
             (float(a), factors(m, library)) for a, m in zip(law.alpha, law.phi, strict=True)
         ]
         psi = [factors(m, target_library) for m in law.psi]
-        self.target, self.reciprocal = "", False
+        self.target, self.reciprocal, self.traits = "", False, UNKNOWN
         if len(psi) == 1 and len(psi[0]) == 1 and psi[0][0].argument.lone == 1:
             row = psi[0][0]
             self.target, self.reciprocal = target_library.names[row.code], row.reciprocal
+            self.traits = target_library.traits[row.code]
         if self.target == "identity" and self.reciprocal:
-            self.target, self.reciprocal = "inverse", False
-        rows = [row for _, product in self.terms for row in product]
-        self.variables = sorted({v for row in rows for v in _variables(row)})
-        self.unknown = [n for row in rows for n in _names(row, library) if n not in iv.IMAGES]
+            self.target, self.reciprocal, self.traits = "inverse", False, TRAITS["inverse"]
+        rows = [each for _, product in self.terms for row in product for each in row.walk()]
+        self.variables = sorted(set().union(*(row.argument.variables for row in rows)))
+        codes = (row.code for row in rows)
+        self.unknown = [library.names[c] for c in codes if library.traits[c].image is None]
 
     def guards(self, low: Array, high: Array, n_features: int) -> list[Guard]:
         """Return the guards over boxes of the variables that the law uses, one per line."""
         boxes = [iv.constant(0.0, len(low))] * n_features
         for k, v in enumerate(self.variables):
             boxes[v - 1] = Interval(low[:, k], high[:, k])
-        walk = Walk(self.library, boxes)
-        f = iv.constant(0.0, len(low))
-        logarithm = self.target == "ln" and not self.reciprocal
+        algebra, f = Boxes(self.library, boxes), Guarded(iv.constant(0.0, len(low)))
+        logarithm = self.traits.of_magnitude and not self.reciprocal
         for a, rows in self.terms:
             free = logarithm and a > 0 and len(rows) == 1 and not rows[0].reciprocal
-            term = iv.scale(walk.product(rows, free_logarithm=free), a)
-            f = iv.add(f, term)
-        walk.target(self.target, f, self.reciprocal)
-        return walk.guards
+            found = _free(rows[0], algebra) if free else algebra.basis_function(rows)
+            f = algebra.add([f, algebra.scale(found, a)])
+        return [*f.guards, *inverse_guards(self.traits, f.value, self.reciprocal)]
 
     def f(self, X: Array) -> Array:
         """Return f(x) in rows of all features."""
@@ -200,22 +201,12 @@ class GuardedLaw:
 
     def solves(self, f: float) -> bool:
         """Tell whether g(y) = f has a solution, as far as the inverse of g is known."""
-        walk = Walk(self.library, [iv.constant(0.0, 1)])
         with np.errstate(all="ignore"):
-            walk.target(self.target, iv.constant(f, 1), self.reciprocal)
-        return not any(guard.broken(0.0)[0] for guard in walk.guards)
+            guards = inverse_guards(self.traits, iv.constant(f, 1), self.reciprocal)
+            return not any(guard.broken(0.0)[0] for guard in guards)
 
 
-def _variables(row: Row) -> set[int]:
-    found: set[int] = set()
-    for base, _ in row.argument.parts:
-        if isinstance(base, Row):
-            found |= _variables(base)
-        elif base != ONE:
-            found.add(base)
-    return found
-
-
-def _names(row: Row, library: Library) -> list[str]:
-    inner = [base for base, _ in row.argument.parts if isinstance(base, Row)]
-    return [library.names[row.code], *(name for r in inner for name in _names(r, library))]
+def _free(row: Row, algebra: Boxes) -> Guarded:
+    """Return a lone term of ln|y| = f(x), whose logarithm may be that of 0: there y is 0."""
+    is_logarithm = algebra.library.traits[row.code].of_magnitude
+    return algebra.call(row, fold(row.argument, algebra), limited=not is_logarithm)

@@ -32,6 +32,8 @@ from gsr.transformation import POWERS, Array
 #: Laws of different kinds that are kept beside the front, and candidates looked at for them.
 MOST_KINDS = 8
 MOST_CANDIDATES = 40
+#: Probability of a law among the kinds that were found, below which the rows do not determine it.
+LEAST_SUPPORT = 0.95
 #: A law that takes so many bits more is no rival.
 FAR_BEHIND = 12.0
 MOST_ODDS = 100.0
@@ -91,20 +93,27 @@ def _pattern(shape: str) -> re.Pattern[str]:
 def spellings(law: Equation) -> frozenset[Kind]:
     """Return the kind of a law, and that of its other spellings.
 
-    A law y^p = c f1 f2 ... of one term is ln y = c + ln f1 + ln f2 + ..., and can be solved for any
-    power of y.
+    Products by brackets may be multiplied out. A law y^p = c f1 f2 ... of one term is
+    ln y = c + ln f1 + ln f2 + ..., and can be solved for any power of y.
     """
     left, right = _side(law.psi, law.target_library), _side(law.phi, law.library)
-    own = Kind(_written(left), frozenset(map(_shape, right.terms)))
+    own = _kinds(_written(left), right)
     term = _solved(left, right)
     if term is None:
-        return frozenset({own})
+        return frozenset(own)
     logarithm = Kind(LN_TARGET, frozenset({CONSTANT, *_logarithms(term)}))
     powers = (
-        Kind(f"x1^{power.number}", frozenset(map(_shape, expressions.power(term, power).terms)))
+        kind
         for power in TARGET_POWERS
+        for kind in _kinds(f"x1^{power.number}", expressions.power(term, power))
     )
-    return frozenset({own, logarithm, *powers})
+    return frozenset({*own, logarithm, *powers})
+
+
+def _kinds(left: str, right: Sum) -> set[Kind]:
+    """Return the kind of a right side as it is, and multiplied out."""
+    sides = (right, expressions.expanded(right))
+    return {Kind(left, frozenset(map(_shape, side.terms))) for side in sides}
 
 
 def _side(matrices: Sequence[Any], library: Library) -> Sum:
@@ -255,9 +264,17 @@ def support(chosen: FrontEntry, entries: Iterable[FrontEntry], until: float | No
     rivals = (e for e in in_time(others, until, MOST_KINDS) if _rivals(e, chosen))
     kinds = of_different_kinds(chain([chosen], rivals), MOST_KINDS)[1:]
     kinds = [each for each in kinds if is_late(until) or not _is_nested(each, chosen)]
-    # A law that another beats by a thousand bits has no odds that a number could hold.
-    odds = [math.pow(2.0, min(-bits_above(each, chosen), MOST_ODDS)) for each in kinds]
-    return 1.0 / (1.0 + sum(odds))
+    return 1.0 / (1.0 + sum(odds(bits_above(each, chosen)) for each in kinds))
+
+
+def odds(bits: float) -> float:
+    """Return the odds of a law that takes so many bits more than another, as a finite number."""
+    return math.pow(2.0, min(-bits, MOST_ODDS))
+
+
+def determined(level: str, support: float) -> str:
+    """Return what a law leaves: ``"ambiguous"`` for noise around one of several kinds of laws."""
+    return "ambiguous" if level == "noise" and support < LEAST_SUPPORT else level
 
 
 def _is_nested(one: FrontEntry, other: FrontEntry) -> bool:

@@ -16,7 +16,6 @@ import numpy as np
 from gsr.transformation import Array
 
 LossKind = Literal["squared", "absolute", "huber", "quantile"]
-LOSSES = ("squared", "absolute", "huber", "quantile")
 #: Standard deviations beyond which Huber's loss is linear; 95 % efficient for normal noise.
 BEND = 1.345
 #: A normal distribution's standard deviation over its median absolute and mean absolute deviation.
@@ -199,9 +198,14 @@ def minimised(
 
 def neighbour_residuals(X: Array, y: Array) -> Array:
     """Return how far rows are from the median of their neighbours, to see outliers by."""
+    return np.asarray(y - np.median(neighbour_values(X, y), axis=1))
+
+
+def neighbour_values(X: Array, y: Array) -> Array:
+    """Return the y of each row's neighbours, its own in the first column."""
     from scipy.spatial import cKDTree
 
     spread = X.std(axis=0)
     table = X / np.where(spread > 0.0, spread, 1.0)
     _, near = cKDTree(table).query(table, k=min(NEIGHBOURS, len(y)))
-    return np.asarray(y - np.median(y[near], axis=1))
+    return np.asarray(y[near])

@@ -11,8 +11,6 @@ import numpy as np
 from gsr.transformation import Array
 
 Kind = Literal["constant", "relative", "poisson", "power", "mixed", "given", "effective"]
-#: What the option `errors` may be; `sigma` makes them given.
-ERRORS = ("auto", "constant", "relative", "poisson")
 #: Predictions below this part of the least measured |y| count as this large, so that no row has an
 #: infinite weight.
 LEAST_SHARE = 0.3

@@ -1,43 +1,65 @@
 """Terms in plainer words.
 
-Parts that are nothing are dropped, sqrt(exp(u)) is exp(u/2), sin(u) of small u is u, and so is |u|
-of positive u.
+Parts that are nothing are dropped, sqrt(exp(u)) is exp(u/2), sin(u)/tan(u) is cos(u), sin(u) is u
+for small u, and so is |u| for positive u.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 
+from gsr.deadline import is_late
 from gsr.encoding.rows import (
     ONE,
     Argument,
     Part,
     Row,
-    argument_values,
     combined,
     factors,
     is_constant,
     matrix_of,
     variable,
 )
+from gsr.encoding.values import argument_values
 from gsr.exceptions import GSRError
 from gsr.library import Library
-from gsr.selection.fitted import AnyMatrix, FittedLaw, LawLike, Training, recounted
+from gsr.selection.fitted import (
+    AnyMatrix,
+    FittedLaw,
+    LawLike,
+    Training,
+    constants,
+    recounted,
+    with_constants,
+)
+from gsr.selection.refine import attempted, linearise
 from gsr.transformation import POWERS, Array
 
 #: A part of a sum below this share of the largest sum of all rows is nothing.
 IDLE = 1e-12
-#: Functions that are their argument where it is this small in every row.
-LINEAR_AT_ZERO = ("sin", "tan", "tanh", "arctan")
+#: Parts are tried to be dropped whose constant is so many standard errors from 0, were the law
+#: linear.
+NEARLY_SLIGHT = 2.0
+#: Stands for a constant of 0, which would be none.
+NOTHING = 1e-290
+#: Functions that are linear at 0 are their argument where it is this small in every row.
 SMALL = 1e-5
-#: Functions that are 1 where their argument is 0: as factors they are nothing.
-ONE_AT_ZERO = ("exp", "exp_neg", "cos")
+#: Products of two functions of one argument that are a third one; a minus is a reciprocal.
+QUOTIENTS = {
+    frozenset({"sin", "-tan"}): "cos",
+    frozenset({"sin", "-cos"}): "tan",
+    frozenset({"tan", "cos"}): "sin",
+    frozenset({"-sin", "tan"}): "-cos",
+    frozenset({"-sin", "cos"}): "-tan",
+    frozenset({"-tan", "-cos"}): "-sin",
+}
 #: Operands of a row at most.
 WIDTH = 8
-EXPONENTIALS = {"exp": 1.0, "exp_neg": -1.0}
 
 
 def without_idle_terms(law: FittedLaw, data: Training) -> FittedLaw:
@@ -57,13 +79,59 @@ def with_a_part_less(law: LawLike, data: Training) -> Iterator[FittedLaw]:
     for k, matrix in enumerate(law.phi):
         before, after = tuple(law.phi[:k]), tuple(law.phi[k + 1 :])
         if before or after:
-            alpha = np.delete(np.asarray(law.alpha, dtype=float), k)
-            yield recounted(FittedLaw.of(law, phi=(*before, *after), alpha=alpha), data)
+            yield _without_term(law, k, data)
         product = factors(matrix, data.library)
         for i in range(len(product) if len(product) > 1 else 0):
             less = matrix_of([*product[:i], *product[i + 1 :]], WIDTH)
             if less not in law.phi:
                 yield recounted(FittedLaw.of(law, phi=(*before, less, *after)), data)
+
+
+def without_slight_parts(law: LawLike, data: Training, until: float | None = None) -> LawLike:
+    """Return an inexact law without the parts that the data do not call for.
+
+    These are terms, factors and parts of sums whose constant is less than its standard error,
+    one at a time.
+    """
+    freedom = len(data.y) - len(constants(law))
+    if law.exact or freedom < 1 or not 0.0 < law.rmse < math.inf:
+        return law
+    best, rise = law, math.sqrt(1.0 + 1.0 / freedom)
+    while not is_late(until):
+        fitted = (attempted(less, data) for less in _without_a_slight_part(best, data))
+        found = next((less for less in fitted if less.rmse <= rise * best.rmse), None)
+        if found is None:
+            break
+        best = found
+    return best
+
+
+def _without_a_slight_part(law: LawLike, data: Training) -> Iterator[FittedLaw]:
+    """Yield a law without each of the parts whose constant may as well be 0, slightest first."""
+    values, around = constants(law), linearise(law, data)
+    inverse = np.linalg.pinv(around.jacobian)
+    freedom = max(len(data.y) - len(values), 1)
+    deviations = np.linalg.norm(inverse, axis=1) * np.linalg.norm(around.residual)
+    deviations /= math.sqrt(freedom)
+    inside = len(law.phi) + len(law.psi) - 1
+    for j in np.argsort(np.abs(values) / np.where(deviations > 0.0, deviations, np.inf)):
+        if not abs(values[j]) <= NEARLY_SLIGHT * deviations[j]:
+            return
+        if j < len(law.phi):
+            if len(law.phi) > 1:
+                yield _without_term(law, int(j), data)
+        elif j >= inside:
+            values_without = values.copy()
+            values_without[j] = NOTHING
+            less = plainer(with_constants(law, values_without), data)
+            if less.complexity < law.complexity:
+                yield less
+
+
+def _without_term(law: LawLike, k: int, data: Training) -> FittedLaw:
+    phi = (*law.phi[:k], *law.phi[k + 1 :])
+    alpha = np.delete(np.asarray(law.alpha, dtype=float), k)
+    return recounted(FittedLaw.of(law, phi=phi, alpha=alpha), data)
 
 
 def plainer(law: FittedLaw, data: Training) -> FittedLaw:
@@ -96,7 +164,7 @@ def _without_small_arguments(law: FittedLaw, data: Training) -> FittedLaw:
 def _linear(row: Row, data: Training) -> tuple[Row, float] | None:
     """Return the argument of a row and its factor, if that is all that the row is."""
     library = data.library
-    if library.names[row.code] not in LINEAR_AT_ZERO or len(row.argument.parts) != 1:
+    if not library.traits[row.code].linear_at_zero or len(row.argument.parts) != 1:
         return None
     base, times = row.argument.parts[0]
     small = np.abs(argument_values(row.argument, data.X, library)) < SMALL
@@ -113,7 +181,7 @@ def _plainer_term(matrix: AnyMatrix, data: Training) -> AnyMatrix:
         return matrix
     product = factors(matrix, data.library)
     kept = [row for row in product if not _is_one(row, data)] or product[:1]
-    changed = [_plainer_row(row, data) for row in kept]
+    changed = _without_quotients([_plainer_row(row, data) for row in kept], data.library)
     if changed == product:
         return matrix
     try:
@@ -122,9 +190,24 @@ def _plainer_term(matrix: AnyMatrix, data: Training) -> AnyMatrix:
         return matrix
 
 
+def _without_quotients(product: list[Row], library: Library) -> list[Row]:
+    """Return factors with cos(u) for sin(u)/tan(u), and the like."""
+    for a, b in combinations(product, 2):
+        name = QUOTIENTS.get(frozenset({_signed(a, library), _signed(b, library)}))
+        if name is not None and a.argument == b.argument and name.strip("-") in library:
+            merged = Row(library.code(name.strip("-")), a.argument, name.startswith("-"))
+            rest = [row for row in product if row is not a and row is not b]
+            return _without_quotients([*rest, merged], library)
+    return product
+
+
+def _signed(row: Row, library: Library) -> str:
+    return ("-" if row.reciprocal else "") + library.names[row.code]
+
+
 def _is_one(row: Row, data: Training) -> bool:
     """Tell whether a row is 1 in every row of the data, as exp(c u) with a c of nothing."""
-    if data.library.names[row.code] not in ONE_AT_ZERO:
+    if not data.library.traits[row.code].one_at_zero:
         return False
     return bool((np.abs(argument_values(row.argument, data.X, data.library)) < IDLE).all())
 
@@ -180,8 +263,8 @@ def merged_exponential(row: Row, library: Library) -> Row:
     inner, name = row.argument.lone, library.names[row.code]
     if not isinstance(inner, Row) or name not in POWERS or "exp" not in library:
         return row
-    sign = EXPONENTIALS.get(library.names[inner.code])
-    if sign is None:
+    sign = library.traits[inner.code].exponent
+    if not sign:
         return row
     power = sign * float(POWERS[name])
     power *= (-1.0 if row.reciprocal else 1.0) * (-1.0 if inner.reciprocal else 1.0)

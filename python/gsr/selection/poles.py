@@ -12,10 +12,10 @@ from typing import Literal
 
 import numpy as np
 
+from gsr.intervals import Interval, Mask
 from gsr.library import Library
 from gsr.selection.fitted import LawLike
 from gsr.selection.guards import Guard, GuardedLaw
-from gsr.selection.intervals import Interval, Mask
 from gsr.transformation import Array
 
 #: Steps from a point, in parts of the ranges, and how much of the range of f the law may change

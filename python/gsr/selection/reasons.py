@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from gsr.selection import outliers
 from gsr.selection.choice import FrontEntry
 from gsr.selection.criteria import (
     EQUAL_BITS,
@@ -14,9 +15,9 @@ from gsr.selection.criteria import (
     ranking,
 )
 from gsr.selection.expressions import variables_of
-from gsr.selection.guards import DIVISION, LOGARITHM, TANGENT
 from gsr.selection.kinds import bits_above, has_length, of_different_kinds, shortest_first
 from gsr.selection.structure import basis_function
+from gsr.traits import DIVISION, LOGARITHM, TANGENT
 
 SHORTEST = "shortest description"
 #: Letters of a law.
@@ -99,7 +100,8 @@ def why(
     parts += [_compared(chosen, each) for each in nearest]
     if chosen.poles.verdict == "unsafe":
         parts.append(f"it {pole(chosen)}")
-    return "; ".join(parts)
+    parts.append(outliers.note(chosen, rivals))
+    return "; ".join(filter(None, parts))
 
 
 def _passed_over(

@@ -6,14 +6,14 @@ import math
 from collections.abc import Collection, Sequence
 from fractions import Fraction
 
-from gsr.encoding.rows import ONE, Argument, Matrix, Row, factors
+from gsr.encoding.fold import Arithmetic
+from gsr.encoding.rows import Matrix, Row, factors
 from gsr.library import Library
 from gsr.selection import expressions
 from gsr.selection.expressions import INVERSE, UNIT, Call, Exponent, Scale, Sum, Variable
 from gsr.selection.grammar import LAW, TARGET, prices
 from gsr.transformation import POWERS
 
-MINUS = expressions.number(Fraction(-1))
 #: A weight this near to a fraction with a small denominator is that fraction.
 EXACT = 1e-9
 LARGEST_DENOMINATOR = 6
@@ -81,35 +81,55 @@ def _side(matrices: Sequence[Matrix], library: Library, unit_terms: Collection[i
 
 def basis_function(matrix: Matrix, library: Library) -> Sum:
     """Return the product of a basis matrix in normal form."""
-    return expressions.multiply(
-        expressions.number(UNIT), *(_row(row, library) for row in factors(matrix, library))
-    )
+    return NormalForm(library).basis_function(factors(matrix, library))
 
 
-def _row(row: Row, library: Library) -> Sum:
-    name, argument = library.names[row.code], _argument(row.argument, library)
-    if name in POWERS:
-        value = expressions.power(argument, Exponent(POWERS[name]))
-    elif name == "exp_neg":
-        value = expressions.call("exp", expressions.multiply(MINUS, argument))
-    else:
-        value = expressions.call(name, argument)
-    return expressions.power(value, INVERSE) if row.reciprocal else value
+class NormalForm(Arithmetic[Sum]):
+    """Turns rows into the normal form of expressions.
 
+    Parameters
+    ----------
+    library : Library
+        Their mapping table.
+    """
 
-def _argument(argument: Argument, library: Library) -> Sum:
-    parts = [(_operand(base, library), times) for base, times in argument.parts]
-    if argument.is_product:
-        powers = (expressions.power(base, Exponent(Fraction(n))) for base, n in parts)
-        return expressions.multiply(expressions.number(UNIT), *powers)
-    scaled = (expressions.multiply(expressions.number(_scale(n)), base) for base, n in parts)
-    return expressions.add(scaled)
+    def __init__(self, library: Library) -> None:
+        self.library = library
 
+    def variable(self, v: int) -> Sum:
+        """Return a variable."""
+        return expressions.variable(f"x{v}")
 
-def _operand(base: int | Row, library: Library) -> Sum:
-    if isinstance(base, Row):
-        return _row(base, library)
-    return expressions.number(UNIT) if base == ONE else expressions.variable(f"x{base}")
+    def one(self) -> Sum:
+        """Return 1."""
+        return expressions.number(UNIT)
+
+    def scale(self, value: Sum, factor: float) -> Sum:
+        """Return a multiple."""
+        return expressions.multiply(expressions.number(_scale(factor)), value)
+
+    def add(self, terms: Sequence[Sum]) -> Sum:
+        """Return a sum."""
+        return expressions.add(terms)
+
+    def power(self, value: Sum, n: int) -> Sum:
+        """Return a power."""
+        return expressions.power(value, Exponent(Fraction(n)))
+
+    def multiply(self, factors: Sequence[Sum]) -> Sum:
+        """Return a product."""
+        return expressions.multiply(self.one(), *factors)
+
+    def call(self, row: Row, argument: Sum) -> Sum:
+        """Return the transformation of an argument."""
+        name, rate = self.library.names[row.code], self.library.traits[row.code].exponent
+        if name in POWERS:
+            value = expressions.power(argument, Exponent(POWERS[name]))
+        elif rate:
+            value = expressions.call("exp", argument if rate == 1 else self.scale(argument, rate))
+        else:
+            value = expressions.call(name, argument)
+        return expressions.power(value, INVERSE) if row.reciprocal else value
 
 
 def _scale(weight: float) -> Scale:

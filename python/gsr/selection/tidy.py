@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gsr.encoding.rows import Row, argument_values, factors, row_values, rows
+from gsr.encoding.rows import Row, factors, rows
+from gsr.encoding.values import argument_values, row_values
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library
@@ -21,8 +22,7 @@ from gsr.selection.refit import refit
 from gsr.selection.target_scale import rmse
 from gsr.transformation import POWERS
 
-#: Functions that are t for small t, and how near that must be.
-NEARLY_IDENTITY = ("sin", "tan", "tanh", "arctan")
+#: How near to t a function that is linear at 0 must be, to be nothing else.
 IDLE = 1e-15
 #: Errors that differ by less are the same.
 ROUNDING = 1e-9
@@ -84,7 +84,7 @@ def _without_idle(entry: FrontEntry, data: Training) -> Equation:
     found = False
     for matrix, new in zip(entry.law.phi, changed, strict=True):
         for row in rows(matrix, library):
-            if row is None or library.names[row.code] not in NEARLY_IDENTITY:
+            if row is None or not library.traits[row.code].linear_at_zero:
                 continue
             argument = argument_values(row.argument, data.X, library)
             plain = Row(row.code, row.argument)

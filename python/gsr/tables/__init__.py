@@ -56,7 +56,7 @@ class Table:
     named : bool
         Whether the names come from the file.
     notes : tuple of str
-        What the reader took for granted and the user may want to know.
+        Remarks for the user on how the file was read.
     lines : array of int, optional
         Line in the file of each row, where it is known.
     unit : str
@@ -76,7 +76,7 @@ class Table:
         return find(wanted, self.names, self.origin)
 
     def place(self, row: int) -> str:
-        """Tell where a row is, in the words of an error message."""
+        """Return where a row is, as an error message says it."""
         return f"row {row + 1}" if self.lines is None else f"{self.unit} {int(self.lines[row])}"
 
 
@@ -133,17 +133,17 @@ def read(
     Parameters
     ----------
     path : str or path
-        The file, or ``"-"`` for standard input. What it is, its content tells.
+        The file, or ``"-"`` for standard input. Its content tells what it is.
     columns : sequence of str or int, or callable, optional
         Which columns to read, by name or by number from 1, or a function that makes that of all
         names; all unless given.
     drop : collection of str or int
         Columns to leave out.
     header : bool, optional
-        Whether the first row of a text file or a sheet holds names; found out unless given.
+        Whether the first row of a text file or a sheet holds names; detected unless given.
     delimiter : str, optional
         What separates fields of a text file: ``","``, ``";"``, ``"tab"``, ``"space"``, or another
-        character; found out unless given.
+        character; detected unless given.
     sheet : str, optional
         The sheet of an Excel workbook; the first unless given.
 

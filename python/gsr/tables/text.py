@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import math
 import shlex
-import warnings
-from collections.abc import Collection, Iterable
-from typing import TextIO
+from collections.abc import Collection, Iterable, Iterator
+from io import BytesIO, StringIO
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from gsr.tables import Array, Column, Columns, Table, check_names, select
 from gsr.tables.text_layout import (
     BLANKS,
     DECIMAL_COMMA,
+    DELIMITERS,
     MISSING,
     Cells,
     Layout,
@@ -27,8 +29,15 @@ from gsr.tables.text_layout import (
     number,
 )
 
-#: Lines read at once.
-BLOCK = 20_000
+if TYPE_CHECKING:
+    import pandas
+
+#: Bytes that are read at once, and rows of them if they are read one by one.
+PIECE, BLOCK = 1 << 23, 20_000
+ALL = bytes(range(256))
+#: What pandas reads in its own way. A column in which all values are words for yes and no it takes
+#: for ones and zeros, so there is one in the first line.
+SPECIAL, YES_OR_NO = (b'"', b"#", b"\0"), (b"true", b"false")
 #: Characters of a bad value that a message shows.
 SHOWN = 40
 
@@ -68,11 +77,11 @@ def read(
 # ---- numbers ---------------------------------------------------------------------------------
 
 
-class _Parser:
-    """Reads the rows below the header in blocks of lines.
+class _Reader:
+    """Reads the rows below the header in pieces of the file.
 
-    NumPy reads a block if it can. Otherwise its missing values are filled in for NumPy; otherwise
-    it is read cell by cell, so that mistakes are named.
+    pandas reads a piece whose lines are all whole rows of numbers. Any other piece is read row by
+    row with the module `csv`, which skips comments and blank lines and names mistakes.
 
     Parameters
     ----------
@@ -89,69 +98,64 @@ class _Parser:
     def __init__(self, name: str, layout: Layout, chosen: list[int], point: str) -> None:
         self.name, self.layout, self.chosen, self.point = name, layout, chosen, point
         self.width = len(layout.names)
-        self.everything = chosen == list(range(self.width))
-        self._values: list[Array] = []
-        self._lines: list[Indices] = []
+        self._options = _pandas_options(layout.delimiter, self.width, chosen, point)
 
-    def parse(self, stream: TextIO) -> tuple[Array, Indices]:
+    def read(self, stream: IO[bytes]) -> tuple[Array, Indices]:
         """Return the numbers, and the line of each row."""
-        for _ in range(self.layout.skip):
-            stream.readline()
-        before = self.layout.skip
-        while block := list(itertools.islice(stream, BLOCK)):
-            if any('"' in line or "\0" in line for line in block):
-                # A quoted field may go on in the next block.
-                self._add_rows(itertools.chain(block, stream), before)
-                break
-            values = self._numpy(block)
-            if values is None:
-                self._add_rows(block, before)
-            else:
-                self._add(values, np.arange(before + 1, before + 1 + len(block)))
-            before += len(block)
-        return np.concatenate(self._values), np.concatenate(self._lines)
+        found = list(self._pieces(_pieces(stream, self.layout.skip)))
+        values, lines = map(np.concatenate, zip(*found, strict=True))
+        return np.ascontiguousarray(values), lines
 
-    def _add(self, values: Array, lines: Indices) -> None:
-        self._values.append(values)
-        self._lines.append(lines)
+    def _pieces(self, pieces: Iterator[tuple[int, int, bytes]]) -> Iterator[tuple[Array, Indices]]:
+        for before, n_lines, piece in pieces:
+            values = self._by_pandas(piece, n_lines)
+            if values is not None:
+                yield values, np.arange(before + 1, before + 1 + len(values))
+                continue
+            # A quoted field may go on in the next piece.
+            rest = [each for *_, each in pieces] if b'"' in piece else []
+            yield from self._by_row(_lines([piece, *rest]), before)
 
-    def _numpy(self, block: list[str]) -> Array | None:
-        if self.point == ",":
-            text = "".join(block)
-            return None if "." in text else self._loaded(text.replace(",", ".").splitlines(True))
-        values = self._loaded(block)
-        if values is None:
-            filled = _filled("".join(block), self.layout.delimiter)
-            values = self._loaded(filled.splitlines(True))
-        return values
+    def _by_pandas(self, piece: bytes, n_lines: int) -> Array | None:
+        """Return the numbers of a piece; None unless each of its lines is one whole row."""
+        import pandas
 
-    def _loaded(self, block: list[str]) -> Array | None:
-        """Return the numbers as NumPy reads them; None unless each line is one whole row."""
-        blanks = self.layout.delimiter == BLANKS
-        if not self.everything and any(  # of rows that are too long, NumPy would take the start
-            (len(line.split()) if blanks else line.count(self.layout.delimiter) + 1) != self.width
-            for line in block
+        if not piece.isascii():
+            piece.decode()  # raises an error if this is no UTF-8
+        special = (*SPECIAL, b".") if self.point == "," else SPECIAL
+        first = piece[: piece.index(b"\n")].lower()
+        if (
+            self._options is None
+            or any(each in piece for each in special)
+            or any(word in first for word in YES_OR_NO)
         ):
             return None
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            try:
-                values = np.loadtxt(
-                    block,
-                    delimiter=None if blanks else self.layout.delimiter,
-                    comments=None,
-                    usecols=None if self.everything else self.chosen,
-                    ndmin=2,
-                )
-            except (ValueError, UserWarning, OverflowError):
-                return None
-        return values if values.shape == (len(block), len(self.chosen)) else None
+        try:
+            frame = pandas.read_csv(BytesIO(piece), **self._options)
+        except MemoryError:
+            raise
+        except Exception:  # it fails in any way where lines differ in their number of fields
+            return None
+        if not self._is_whole(frame, piece, n_lines):
+            return None
+        return np.asarray(frame[self.chosen].to_numpy(dtype=np.float64))
 
-    def _add_rows(self, lines: Iterable[str], before: int) -> None:
+    def _is_whole(self, frame: pandas.DataFrame, piece: bytes, n_lines: int) -> bool:
+        """Whether each line is a row without a missing field, which pandas would fill in."""
+        if len(frame) != n_lines:
+            return False
+        if frame.shape[1] == self.width and not frame[self.width - 1].isna().any():
+            return True
+        if self.layout.delimiter == BLANKS:
+            return False
+        ends = self.layout.delimiter.encode()
+        marks = piece.translate(None, ALL.translate(None, ends + b"\n"))
+        return marks == n_lines * ((self.width - 1) * ends + b"\n")
+
+    def _by_row(self, lines: Iterable[str], before: int) -> Iterator[tuple[Array, Indices]]:
         rows = iter(Rows(Lines(lines, self.name, before), self.layout.delimiter, self.name))
-        while chunk := list(itertools.islice(rows, BLOCK)):
-            values = np.array([self._row(*each) for each in chunk])
-            self._add(values, np.array([line for line, _ in chunk]))
+        while block := list(itertools.islice(rows, BLOCK)):
+            yield np.array([self._row(*each) for each in block]), np.array([n for n, _ in block])
 
     def _row(self, line: int, cells: Cells) -> list[float]:
         if len(cells) != self.width:
@@ -169,9 +173,58 @@ class _Parser:
         return values
 
 
+def _pandas_options(
+    delimiter: str, width: int, chosen: list[int], point: str
+) -> dict[str, Any] | None:
+    """Return how pandas reads a piece; None for a delimiter that it does not take literally."""
+    import pandas
+
+    if delimiter not in (*DELIMITERS, "|"):
+        return None
+    blanks = delimiter == BLANKS
+    # The version that deprecates the option reads all numbers exactly without it.
+    is_exact = tuple(map(int, pandas.__version__.split(".")[:2])) >= (3, 1)
+    return {
+        "sep": r"\s+" if blanks else delimiter,
+        "header": None,
+        # With all columns, rows that are too long are errors.
+        "usecols": None if blanks or len(chosen) == width else chosen,
+        "dtype": {c: np.float64 if c in chosen else object for c in range(width)},
+        "na_values": [form for word in MISSING for form in (word, word.upper(), word.title())]
+        + ["NaN"],
+        "keep_default_na": False,
+        "decimal": point,
+        "low_memory": False,
+        **({} if is_exact else {"float_precision": "round_trip"}),
+    }
+
+
+def _pieces(stream: IO[bytes], skip: int) -> Iterator[tuple[int, int, bytes]]:
+    """Return pieces of whole lines: the number of lines before, that of its own, and the bytes."""
+    before = 0
+    while piece := stream.read(PIECE):
+        piece += stream.readline()
+        if before == 0:
+            piece = piece.removeprefix(codecs.BOM_UTF8)
+        if b"\r" in piece:
+            piece = piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        if not piece.endswith(b"\n"):
+            piece += b"\n"
+        n_lines = piece.count(b"\n")
+        gone = min(max(skip - before, 0), n_lines)
+        if gone < n_lines:
+            yield before + gone, n_lines - gone, piece.split(b"\n", gone)[-1] if gone else piece
+        before += n_lines
+
+
+def _lines(pieces: Iterable[bytes]) -> Iterator[str]:
+    for piece in pieces:
+        yield from StringIO(piece.decode())
+
+
 def _numbers(source: Source, layout: Layout, chosen: list[int], point: str) -> Table:
-    with source.text() as stream:
-        values, lines = _Parser(source.name, layout, chosen, point).parse(stream)
+    with source.binary() as stream:
+        values, lines = _Reader(source.name, layout, chosen, point).read(stream)
     notes: tuple[str, ...] = (
         () if point == "." else (f"{source.name}: read with decimal commas (1,5 is 1.5)",)
     )
@@ -179,20 +232,6 @@ def _numbers(source: Source, layout: Layout, chosen: list[int], point: str) -> T
     if names[0] == "column 1" and np.array_equal(values[:, 0], np.arange(len(values))):
         notes += (f"{source.name}: column 1 has no name and counts the rows; is it data?",)
     return Table(names, values, source.name, layout.header, notes, lines)
-
-
-def _filled(text: str, delimiter: str) -> str:
-    """Return lines with nan for missing values; what is no number stays none."""
-    for word in ("N/A", "NA", "null", "NULL", "None"):
-        text = text.replace(word, "nan")
-    if delimiter == BLANKS:
-        return text
-    gap, filled = 2 * delimiter, f"{delimiter}nan{delimiter}"
-    text = text.replace(gap, filled).replace(gap, filled)
-    text = text.replace(f"\n{delimiter}", f"\nnan{delimiter}")
-    for end in ("\n", "\r\n"):
-        text = text.replace(delimiter + end, f"{delimiter}nan{end}")
-    return f"nan{text}" if text.startswith(delimiter) else text
 
 
 def value_of(cell: str, point: str = ".") -> float | None:

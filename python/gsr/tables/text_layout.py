@@ -89,7 +89,7 @@ class Layout:
 
 
 def layout_of(source: Source, header: bool | None, delimiter: str | None) -> Layout:
-    """Find out how a file is laid out, where that is not given."""
+    """Detect how a file is laid out, where that is not given."""
     with source.text() as stream:
         sample = list(itertools.islice(Lines(stream, source.name), SAMPLE))
     if not sample:

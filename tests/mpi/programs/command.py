@@ -6,7 +6,7 @@ import sys
 
 from gsr.cli.islands import main
 from gsr.islands.archipelago import Archipelago
-from gsr.islands.resident import Resident
+from gsr.islands.local_island import LocalIsland
 
 HEAVY = {"sklearn", "scipy", "pandas", "sympy"}
 #: The rank, and with one island for each the island, to which something happens.
@@ -27,26 +27,26 @@ def break_main_thread():
 
 def break_island():
     """Let a rank fail in the thread of its island."""
-    turn = Resident.turn
+    turn = LocalIsland.turn
 
     def broken(self, *how):
         if self.number == CHOSEN and self.epoch > 0:
             raise ZeroDivisionError("broken island")
         return turn(self, *how)
 
-    Resident.turn = broken
+    LocalIsland.turn = broken
 
 
 def end_in_the_middle():
     """Let a rank be told to end, in its fifth epoch."""
-    turn = Resident.turn
+    turn = LocalIsland.turn
 
     def told(self, *how):
         if self.number == CHOSEN and self.epoch == 4:
             os.kill(os.getpid(), signal.SIGTERM)
         return turn(self, *how)
 
-    Resident.turn = told
+    LocalIsland.turn = told
 
 
 def tell_exit_code():
@@ -65,14 +65,14 @@ def tell_exit_code():
 
 def tell_what_is_loaded():
     """Print what each rank has loaded when its search begins."""
-    run = Archipelago.run
+    steps = Archipelago.steps
 
     def told(self):
         loaded = sorted(HEAVY & set(sys.modules))
         print(f"rank {self.transport.rank} has loaded {loaded}", flush=True)
-        return run(self)
+        return steps(self)
 
-    Archipelago.run = told
+    Archipelago.steps = told
 
 
 if __name__ == "__main__":

@@ -2,57 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 
+from gsr.benchmarks.suites.formulas import compiled
 from gsr.benchmarks.suites.sampling import Array, Sampling
 from gsr.formula import expression
 
 REDRAWS = 1000
 
 
+def stream(name: str, purpose: str, seed: int) -> np.random.Generator:
+    """Return a random stream of its own for every problem, purpose and seed."""
+    key = int.from_bytes(f"{name}/{purpose}".encode(), "big")
+    return np.random.default_rng(np.random.SeedSequence([key, seed]))
+
+
 @dataclass(frozen=True)
 class Problem:
-    """A benchmark problem.
-
-    Parameters
-    ----------
-    suite : str
-        One of `gsr.benchmarks.suites.ALL_SUITES`.
-    name : str
-        Its name, such as ``Nguyen-12*``.
-    expression : str
-        The true y as SymPy text with exact rationals, in the features x1..xd.
-    variables : tuple of str
-        The features' names, in the order of the columns.
-    sampling : Sampling
-        Where the training rows lie.
-    library, target_library : tuple of str
-        Transformations that the paper allows on x and on y; empty for the estimator's own.
-    n_psi : int
-        Number of basis functions of y.
-    note : str
-        Where the problem departs from its source, or where the source leaves a choice.
-    test_sampling : Sampling or None
-        Where the test rows lie if not where the training rows do.
-    provable : bool
-        Whether its constants are exact numbers, so that a law can be proved equal to it.
-    """
+    """A benchmark problem."""
 
     suite: str
     name: str
+    #: The true y as SymPy text in the features x1..xd.
     expression: str
     variables: tuple[str, ...]
+    #: Where the training rows lie.
     sampling: Sampling
-    library: tuple[str, ...]
-    target_library: tuple[str, ...]
+    #: Transformations that the paper allows on x and on y; empty for the estimator's own.
+    library: tuple[str, ...] = ()
+    target_library: tuple[str, ...] = ()
+    #: Number of basis functions of y.
     n_psi: int = 1
+    #: Where the problem departs from its source, or where the source leaves a choice.
     note: str = ""
+    #: Where the test rows lie if not where the training rows do.
     test_sampling: Sampling | None = None
+    #: Whether its constants are exact numbers, so that a law can be proved equal to it.
     provable: bool = True
 
     def train(self, seed: int = 0, noise: float = 0.0) -> tuple[Array, Array]:
@@ -78,7 +66,7 @@ class Problem:
     def values(self, X: Array) -> Array:
         """Return the true y, NaN or infinite where it is undefined."""
         with np.errstate(all="ignore"):
-            y = _numeric(self.expression, self.variables)(*X.T)
+            y = compiled(self.expression, self.variables)(*X.T)
         return np.asarray(y, dtype=np.float64)
 
     def truth(self, **assumptions: bool) -> Any:
@@ -90,8 +78,7 @@ class Problem:
 
     def generator(self, seed: int, purpose: str) -> np.random.Generator:
         """Return a random stream of its own for every problem, seed and purpose."""
-        key = int.from_bytes(f"{self.name}/{purpose}".encode(), "big")
-        return np.random.default_rng(np.random.SeedSequence([key, seed]))
+        return stream(self.name, purpose, seed)
 
     def _data(self, sampling: Sampling, rng: np.random.Generator) -> tuple[Array, Array]:
         """Draw rows; those where the truth is undefined are drawn again."""
@@ -106,20 +93,17 @@ class Problem:
         raise ValueError(f"{self.name}: the truth is undefined at some rows of {sampling}")
 
 
-@cache
-def _numeric(text: str, variables: tuple[str, ...]) -> Callable[..., Any]:
-    import sympy
+@dataclass(frozen=True)
+class SwappedProblem(Problem):
+    """A law solved for another variable: its output is a feature, one of its inputs the target."""
 
-    symbols = sympy.symbols(variables)
-    truth = expression(text, dict(zip(variables, symbols, strict=True)))
-    function: Callable[..., Any] = sympy.lambdify(
-        symbols, truth, modules=[{"harmonic": _harmonic}, "numpy"]
-    )
-    return function
+    #: The law's own variables, of which the rows are drawn.
+    inputs: tuple[str, ...] = ()
+    #: The one that becomes the target.
+    target: str = ""
 
-
-def _harmonic(x: Array) -> Array:
-    """Sum 1/k for k = 1..x at whole numbers x."""
-    whole = np.rint(x).astype(np.intp)
-    sums: Array = np.cumsum(1.0 / np.arange(1, whole.max() + 1))
-    return sums[whole - 1]
+    def _data(self, sampling: Sampling, rng: np.random.Generator) -> tuple[Array, Array]:
+        drawn = Problem(self.suite, self.name, self.expression, self.inputs, sampling)
+        inputs, output = drawn._data(sampling, rng)
+        place = self.inputs.index(self.target)
+        return np.column_stack([np.delete(inputs, place, axis=1), output]), inputs[:, place]

@@ -1,18 +1,27 @@
-"""How the rows of a benchmark problem are placed: U(a,b,c) and E(a,b,c) of the paper, boxes."""
+"""How the rows of a benchmark problem are placed."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count as count_from
 from math import gcd
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gsr.benchmarks.suites.formulas import compiled
+
 Array = NDArray[np.float64]
 
 GOLDEN = (5**0.5 - 1) / 2
+#: Accuracy of the integration; the right-hand sides are evaluated exactly at the states.
+RELATIVE, ABSOLUTE = 1e-10, 1e-12
+#: States larger than this end a trajectory: the solution has no bound.
+LARGEST = 1e6
 
 
 class Sampling(ABC):
@@ -40,7 +49,6 @@ class Interval(Sampling):
     letter = "E"
 
     def bounds(self, dimension: int) -> tuple[Array, Array]:
-        """Return the lower and the upper end of every variable."""
         return np.full(dimension, float(self.low)), np.full(dimension, float(self.high))
 
     def __str__(self) -> str:
@@ -54,16 +62,14 @@ class Uniform(Interval):
     letter = "U"
 
     def points(self, dimension: int, rng: np.random.Generator) -> Array:
-        """Draw the rows."""
         return rng.uniform(self.low, self.high, (self.count, dimension))
 
 
 @dataclass(frozen=True)
 class Grid(Interval):
-    """E(a,b,c): the full grid over c evenly spaced values of every variable."""
+    """E(a,b,c): the full grid over c evenly spaced values, the last variable running fastest."""
 
     def points(self, dimension: int, rng: np.random.Generator) -> Array:
-        """Return the grid, the last variable running fastest."""
         axis = np.linspace(self.low, self.high, self.count)
         axes = np.meshgrid(*[axis] * dimension, indexing="ij")
         return np.stack([each.ravel() for each in axes], axis=1)
@@ -79,7 +85,6 @@ class Lattice(Interval):
     """
 
     def points(self, dimension: int, rng: np.random.Generator) -> Array:
-        """Return the rows of the lattice."""
         axis = np.linspace(self.low, self.high, self.count)
         order = np.arange(self.count)
         strides = [self._stride(power) for power in range(dimension)]
@@ -100,12 +105,10 @@ class Box(Sampling):
     count: int
 
     def points(self, dimension: int, rng: np.random.Generator) -> Array:
-        """Draw the rows."""
         low, high = self.bounds(dimension)
         return rng.uniform(low, high, (self.count, dimension))
 
     def bounds(self, dimension: int) -> tuple[Array, Array]:
-        """Return the lower and the upper end of every variable."""
         if dimension != len(self.ranges):
             raise ValueError(f"{dimension} variables, but {len(self.ranges)} ranges")
         low, high = np.array(self.ranges, dtype=np.float64).T
@@ -118,23 +121,12 @@ class Box(Sampling):
 
 @dataclass(frozen=True)
 class Span:
-    """Where one variable lies, and how it is drawn.
-
-    Parameters
-    ----------
-    low, high : float
-        Its ends.
-    logarithmic : bool
-        Drawn uniformly in the logarithm.
-    signed : bool
-        The sign is drawn, too.
-    integer : bool
-        Whole numbers only.
-    """
+    """Where one variable lies, and how it is drawn."""
 
     low: float
     high: float
     logarithmic: bool = False
+    #: The sign is drawn, too.
     signed: bool = False
     integer: bool = False
 
@@ -157,14 +149,82 @@ class Ranges(Sampling):
     count: int
 
     def points(self, dimension: int, rng: np.random.Generator) -> Array:
-        """Draw the rows."""
         return np.stack([span.draw(self.count, rng) for span in self.spans], axis=1)
 
     def bounds(self, dimension: int) -> tuple[Array, Array]:
-        """Return the lower and the upper end of every variable."""
         low = [-span.high if span.signed else span.low for span in self.spans]
         return np.array(low), np.array([span.high for span in self.spans])
 
     def __str__(self) -> str:
         shown = " x ".join(f"({each.low:g}, {each.high:g})" for each in self.spans)
         return f"{shown}, {self.count:,}"
+
+
+@dataclass(frozen=True)
+class Trajectory(Sampling):
+    """States of a differential equation at evenly spaced times, from a start at time 0."""
+
+    #: Derivatives of the states as SymPy text; the time is called t.
+    right_hand_sides: tuple[str, ...]
+    states: tuple[str, ...]
+    start: tuple[float, ...]
+    #: The last time; earlier if a state grows without bound.
+    end: float
+    count: int
+    #: Which of the time and the states are the variables, in this order.
+    columns: tuple[str, ...]
+
+    def points(self, dimension: int, rng: np.random.Generator) -> Array:
+        return self.rows.copy()
+
+    def bounds(self, dimension: int) -> tuple[Array, Array]:
+        return self.rows.min(axis=0), self.rows.max(axis=0)
+
+    @cached_property
+    def rows(self) -> Array:
+        """The columns at all times."""
+        solved = self._solution(self.end)
+        if len(solved.t) < self.count:  # half of the time until it ended
+            solved = self._solution(0.5 * float(solved.t[-1]))
+        found = dict(zip(("t", *self.states), (solved.t, *solved.y), strict=True))
+        return np.stack([found[name] for name in self.columns], axis=1)
+
+    def _solution(self, end: float) -> Any:
+        from scipy.integrate import solve_ivp
+
+        def unbounded(_: float, state: Array) -> float:
+            return float(LARGEST - np.abs(state).max())
+
+        unbounded.terminal = True  # type: ignore[attr-defined]
+        times = np.linspace(0, end, self.count)
+        limits: dict[str, Any] = {"events": unbounded, "rtol": RELATIVE, "atol": ABSOLUTE}
+        with np.errstate(all="ignore"):
+            return solve_ivp(self._derivatives(), (0, end), self.start, "LSODA", times, **limits)
+
+    def _derivatives(self) -> Callable[[float, Array], Array]:
+        function = compiled(self.right_hand_sides, ("t", *self.states))
+        return lambda t, state: np.asarray(function(t, *state), dtype=np.float64)
+
+    def __str__(self) -> str:
+        return f"trajectory to t = {self.end:g}, {self.count:,}"
+
+
+@dataclass(frozen=True)
+class Beyond(Sampling):
+    """`count` rows drawn at random from the box of other rows, extended upwards."""
+
+    inside: Sampling
+    count: int
+    #: How far the box is extended, as a part of its size.
+    by: float = 0.5
+
+    def points(self, dimension: int, rng: np.random.Generator) -> Array:
+        low, high = self.bounds(dimension)
+        return rng.uniform(low, high, (self.count, dimension))
+
+    def bounds(self, dimension: int) -> tuple[Array, Array]:
+        low, high = self.inside.bounds(dimension)
+        return low, high + self.by * (high - low)
+
+    def __str__(self) -> str:
+        return f"box around it, {100 * self.by:g} % larger"

@@ -1,0 +1,83 @@
+"""The one traversal of an expression: `fold` builds what an algebra makes of each node."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Generic, TypeVar
+
+from gsr.encoding.rows import ONE, Argument, Row
+
+T = TypeVar("T")
+
+
+class Algebra(ABC, Generic[T]):
+    """What variables, sums, products and transformations become.
+
+    A method is given the node itself and what its parts have become.
+    """
+
+    @abstractmethod
+    def variable(self, v: int) -> T:
+        """Return variable v, counted from 1."""
+
+    @abstractmethod
+    def one(self) -> T:
+        """Return the number 1."""
+
+    @abstractmethod
+    def total(self, argument: Argument, parts: Sequence[T]) -> T:
+        """Return a sum; the multiples of the parts are in the argument."""
+
+    @abstractmethod
+    def product(self, argument: Argument, parts: Sequence[T]) -> T:
+        """Return a product; the exponents of the parts are in the argument."""
+
+    @abstractmethod
+    def call(self, row: Row, argument: T) -> T:
+        """Return the transformation of an argument, or its reciprocal."""
+
+
+def fold(expression: Row | Argument | int, algebra: Algebra[T]) -> T:
+    """Return what an algebra makes of a row, an argument or an operand."""
+    if isinstance(expression, Row):
+        return algebra.call(expression, fold(expression.argument, algebra))
+    if isinstance(expression, Argument):
+        parts = [fold(base, algebra) for base, _ in expression.parts]
+        combine = algebra.product if expression.is_product else algebra.total
+        return combine(expression, parts)
+    return algebra.one() if expression == ONE else algebra.variable(expression)
+
+
+class Arithmetic(Algebra[T]):
+    """An algebra of values that can be scaled, added, raised to powers and multiplied."""
+
+    @abstractmethod
+    def scale(self, value: T, factor: float) -> T:
+        """Return a multiple of a value."""
+
+    @abstractmethod
+    def add(self, terms: Sequence[T]) -> T:
+        """Return the sum of values; of none it is 0."""
+
+    @abstractmethod
+    def power(self, value: T, n: int) -> T:
+        """Return a power of a value."""
+
+    @abstractmethod
+    def multiply(self, factors: Sequence[T]) -> T:
+        """Return the product of values; of none it is 1."""
+
+    def total(self, argument: Argument, parts: Sequence[T]) -> T:
+        """Return a sum of multiples."""
+        pairs = zip(parts, argument.parts, strict=True)
+        return self.add([self.scale(part, times) for part, (_, times) in pairs])
+
+    def product(self, argument: Argument, parts: Sequence[T]) -> T:
+        """Return a product of powers."""
+        pairs = zip(parts, argument.parts, strict=True)
+        return self.multiply([self.power(part, int(times)) for part, (_, times) in pairs])
+
+    def basis_function(self, rows: Sequence[Row]) -> T:
+        """Return the product of rows."""
+        return self.multiply([fold(row, self) for row in rows])
