@@ -130,7 +130,7 @@ def _one_run(task: _Task) -> Row:
             row = replace(row, seconds=time.perf_counter() - start)
             row = _measured(row, model, task)
             if not task.problem.provable:
-                return replace(row, recovered=row.rmse_test < LISTED_AT * float(np.std(y)))
+                return replace(row, recovered=row.rmse_test < LISTED_AT * spread(y))
             return _judged(row, model, task) if task.noise == 0 else _compared(row, model, task)
     except Exception as error:
         return replace(row, error=runner.message(error))
@@ -145,8 +145,8 @@ def _measured(row: Row, model: Any, task: _Task) -> Row:
         equation=str(model.equation_),
         rmse_train=rmse(model.predict(X), y),
         rmse_test=rmse_test,
-        exact=rmse_test < EXACT_AT * float(np.std(y_test)),
-        approximation=rmse_test < APPROXIMATE_AT * float(np.std(y_test)),
+        exact=rmse_test < EXACT_AT * spread(y_test),
+        approximation=rmse_test < APPROXIMATE_AT * spread(y_test),
     )
 
 
@@ -180,4 +180,17 @@ def _failed(task: _Task, error: str) -> Row:
 def rmse(prediction: Any, truth: Array) -> float:
     """Return the root mean square error; NaN if a prediction is."""
     with np.errstate(all="ignore"):
-        return float(np.sqrt(np.mean((np.asarray(prediction, dtype=float) - truth) ** 2)))
+        return _root_mean_square(np.asarray(prediction, dtype=float) - truth)
+
+
+def spread(values: Array) -> float:
+    """Return the standard deviation."""
+    return _root_mean_square(values - np.mean(values))
+
+
+def _root_mean_square(values: Array) -> float:
+    """Return the root mean square of values that may be too large to square."""
+    largest = float(np.max(np.abs(values)))
+    if not 0.0 < largest < np.inf:
+        return largest
+    return largest * float(np.sqrt(np.mean((values / largest) ** 2)))
