@@ -177,7 +177,9 @@ double SimilarityScan::build() {
 }
 
 double SimilarityScan::scan(std::size_t number) const {
-  if (number >= found_.size()) return kNothingToScan;
+  const Law* known = proposer_.archive().best_exact();
+  const bool solved = known != nullptr && known->bits <= kShortExactLaw;
+  if (number >= found_.size() || solved) return kNothingToScan;
   const Similarity& similarity = found_[number];
   std::optional<Problem> posed = inner_problem(sample_.problem, similarity);
   if (!posed) return kNothingToScan;

@@ -438,6 +438,8 @@ inline constexpr double kIndexFitWork = 3e4;  // operations of a fit for each ro
 inline constexpr std::size_t kMostSimilarities = 2, kMostInnerSearches = 10;
 // Work of an inner search at each level. Simple functions are found, and made sure of, within 900.
 inline constexpr double kInnerWork[] = {1000.0, 3000.0};
+// Bits of an exact law that is short enough to need no inner search: what ends a search at once.
+inline constexpr double kShortExactLaw = 100.0;
 // Work between two looks at a request to stop.
 inline constexpr double kInnerSlice = 100.0;
 // Rows of an inner search where noise plays no part, and where it may.
