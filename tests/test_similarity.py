@@ -20,7 +20,7 @@ LAWS: dict[str, tuple[int, Law]] = {
     ),
     "a difference as a base": (
         4,
-        lambda a, b, c, d: d * np.sin((a - b) / c) * np.exp((b - a) / c) * c,
+        lambda a, b, c, d: d * c * np.tanh((a - b) / c) * np.exp((b - a) / c),
     ),
     "two variables": (
         4,

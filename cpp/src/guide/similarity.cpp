@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "gsr/thread_pool.hpp"
@@ -38,12 +39,25 @@ struct Logarithms {
       if (exponents(j) % 2 != 0) out.array() *= sign.col(j).array();
     return out;
   }
+  Logarithms take(const std::vector<Index>& rows) const {
+    return {size(rows, Eigen::all), sign(rows, Eigen::all), y(rows), size_of_y(rows)};
+  }
   // Only rows in which everything is finite.
   Logarithms finite() const {
     std::vector<Index> rows;
     for (Index i = 0; i < size.rows(); ++i)
       if (size.row(i).allFinite() && std::isfinite(size_of_y(i))) rows.push_back(i);
-    return {size(rows, Eigen::all), sign(rows, Eigen::all), y(rows), size_of_y(rows)};
+    return take(rows);
+  }
+  // Only rows in which each base has the sign that it has in most: a function of the base is not
+  // one of its logarithm where both signs occur.
+  Logarithms of_usual_signs() const {
+    const Eigen::RowVectorXd usual =
+        sign.colwise().sum().unaryExpr([](double sum) { return sum < 0.0 ? -1.0 : 1.0; });
+    std::vector<Index> rows;
+    for (Index i = 0; i < sign.rows(); ++i)
+      if (sign.row(i) == usual) rows.push_back(i);
+    return take(rows);
   }
 };
 
@@ -137,39 +151,40 @@ class Finder {
     Similarities out;
     const std::optional<Logarithms> z = logarithms_of(bases, rows_, table_);
     if (!z || z->y.size() == 0) return out;
-    look(bases, *z, most, z->size_of_y, true, {}, out);
-    look(bases, *z, most, z->y, false, {}, out);
+    const Logarithms usual = z->of_usual_signs();
+    const auto fit = [&](const Vector& target, bool linear, const Eigen::VectorXi& outer) {
+      const std::optional<IndexModel> model = model_of(usual.size, target, linear);
+      for (Index q = 1; model && q <= most; ++q) {
+        ++out.n_fits;
+        keep(smoothest(bases, *z, model->fit(q), model->left_by_quadratic(), outer), out);
+      }
+    };
+    const Eigen::VectorXi nothing = Eigen::VectorXi::Zero(ssize(bases));
+    fit(usual.size_of_y, true, nothing);
+    fit(usual.y, false, nothing);
     for (const Monomial& prefactor : prefactors_) {
       const std::optional<Eigen::VectorXi> powers = powers_of(prefactor, bases);
       if (!powers) continue;
-      const Vector divisor = (z->size * powers->cast<double>()).array().exp();
-      look(bases, *z, most, z->y.cwiseProduct(z->signs_of(*powers)).cwiseQuotient(divisor), false,
-           *powers, out);
+      const Vector divisor = (usual.size * powers->cast<double>()).array().exp();
+      fit(usual.y.cwiseQuotient(divisor), false, *powers);
     }
     return out;
   }
 
  private:
-  // `outer`: the exponents of what y was divided by.
-  void look(const Trees& bases, const Logarithms& z, Index most, const Vector& target, bool linear,
-            const Eigen::VectorXi& outer, Similarities& out) const {
-    const std::optional<IndexModel> model = model_of(z.size, target, linear);
-    for (Index q = 1; model && q <= most; ++q) {
-      const IndexModel::Fit fit = model->fit(q);
-      ++out.n_fits;
-      if (fit.left > kWorseThanQuadratic * model->left_by_quadratic()) continue;
-      const std::optional<Similarity> best = smoothest(bases, z, rounded(fit), outer);
-      if (best && best->roughness < kMostRoughness) out.found.push_back(*best);
-    }
+  static void keep(const std::optional<Similarity>& similarity, Similarities& out) {
+    if (similarity && similarity->roughness < kMostRoughness) out.found.push_back(*similarity);
   }
 
+  // Of the ways to round a fit to y over a monomial.
   static std::optional<Similarity> smoothest(const Trees& bases, const Logarithms& z,
-                                             const std::vector<Exponents>& ways,
+                                             const IndexModel::Fit& fit, double left_by_quadratic,
                                              const Eigen::VectorXi& outer) {
     std::optional<Similarity> best;
+    if (fit.left > kWorseThanQuadratic * left_by_quadratic) return best;
+    const std::vector<Exponents> ways = rounded(fit);
     for (std::size_t k = 0; k < std::min(ways.size(), kMostRoundings); ++k) {
-      Similarity similarity{bases, ways[k].directions, ways[k].twice_linear};
-      if (outer.size() > 0) similarity.twice_outer += 2 * outer;
+      Similarity similarity{bases, ways[k].directions, ways[k].twice_linear + 2 * outer, fit.left};
       similarity.roughness = roughness(similarity, z);
       if (!best || similarity.roughness < best->roughness) best = similarity;
     }
@@ -262,8 +277,8 @@ Similarities find_similarities(const Problem& problem, const std::vector<int>& f
     append(with_differences(finder, features, problem.table, level == 0 ? 1 : most), out);
   std::stable_sort(out.found.begin(), out.found.end(),
                    [](const Similarity& a, const Similarity& b) {
-                     return std::make_pair(a.n_variables(), a.roughness) <
-                            std::make_pair(b.n_variables(), b.roughness);
+                     return std::make_tuple(!a.is_certain(), a.n_variables(), a.roughness) <
+                            std::make_tuple(!b.is_certain(), b.n_variables(), b.roughness);
                    });
   return out;
 }

@@ -16,18 +16,21 @@ struct Similarity {
   Trees bases;                // whose powers are multiplied: features, perhaps a difference of two
   Eigen::MatrixXi exponents;  // a column for each variable
   Eigen::VectorXi twice_outer;  // twice the exponents of the prefactor m, which may have roots
+  double left = 1.0;            // by the index model, of the variance
   double roughness = 1.0;       // of y/m as a function of the variables; 1 if it is none
 
   Index n_variables() const { return exponents.cols(); }
-  // Whether neighbouring values differ by no more than those of a smooth function do.
-  bool is_certain() const { return roughness < tuning::kCertainRoughness; }
+  // Whether y/m is such a function up to noise that plays no part.
+  bool is_certain() const {
+    return n_variables() == 1 ? roughness < tuning::kCertainRoughness : left < tuning::kCertainLeft;
+  }
   Tree variable(Index j, const Table& table) const;
   // Factors of m^(twice_power / 2); nothing if that is no product of powers and square roots.
   std::optional<Trees> prefactor(int twice_power, const Table& table) const;
 };
 
 struct Similarities {
-  std::vector<Similarity> found;  // fewest variables first, then smoothest
+  std::vector<Similarity> found;  // certain ones first, then fewest variables, then smoothest
   int n_fits = 0;                 // index models that were fitted
 };
 

@@ -412,9 +412,10 @@ inline constexpr double kGroupTestWork = 2e4, kGroupScanWork = 40.0;
 inline constexpr Index kIndexRows = 600, kIndexRowsPerColumn = 3;
 // Degrees of the polynomial F of one index and of two. More follow steep functions more closely,
 // but directions that are rounded do not need that.
-inline constexpr int kIndexDegree = 8, kIndicesDegree = 5;
-// Half of the rows lie within this many units of the median once an index is squeezed.
-inline constexpr double kIndexWidth = 1.5;
+inline constexpr int kIndexDegree = 8, kIndicesDegree = 6;
+// What an index is squeezed by, in median deviations. Steeper squeezing bends asymptotes, which a
+// polynomial does not follow: with 1.5 ln sqrt(1 + u^2 + e^-v) leaves 2e-3, with 3 it leaves 4e-6.
+inline constexpr double kIndexWidth = 3.0;
 // Relative ridge of normal equations: columns of a polynomial are nearly dependent.
 inline constexpr double kIndexRidge = 1e-12;
 // Starts of a fit and steps from each of them; the first start that leaves this little of the
@@ -433,7 +434,8 @@ inline constexpr std::size_t kMostRoundings = 8;
 // The best directions may leave so many times what a quadratic function of all logarithms leaves.
 inline constexpr double kWorseThanQuadratic = 1.1;
 // Smooth functions of one variable are rougher than 0 by about 1/n^2, those of two by about 1/n.
-inline constexpr double kMostRoughness = 0.05, kCertainRoughness = 1e-3;
+// The latter are certain by what the index model leaves.
+inline constexpr double kMostRoughness = 0.05, kCertainRoughness = 1e-3, kCertainLeft = 1e-5;
 inline constexpr double kIndexFitWork = 3e4;  // operations of a fit for each row
 inline constexpr std::size_t kMostSimilarities = 2, kMostInnerSearches = 10;
 // Work of an inner search at each level. Simple functions are found, and made sure of, within 900.
