@@ -21,6 +21,7 @@ import pytest
 import gsr
 from gsr import GSRRegressor, files, search
 from gsr.cli import main
+from gsr.exceptions import DomainWarning, GSRError
 
 PROGRAM = [sys.executable, "-c", "from gsr.cli import main; raise SystemExit(main())"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(gsr.__file__).parents[1])}
@@ -430,3 +431,19 @@ def test_a_table_from_standard_input(
         monkeypatch.setattr("sys.stdin", stream)
         assert main(["fit", "-", "--target", "y", "-q", "--seed", "0"]) == 0
     assert capsys.readouterr() == ("y = 2 a b\n", "")
+
+
+def test_rows_in_which_y_cannot_be_squared_are_left_out() -> None:
+    random = np.random.default_rng(0)
+    X = np.column_stack([random.uniform(0.1, 2.0, 200), random.uniform(-5.0, 5.0, 200)])
+    X[:9, 1] = np.linspace(360.0, 440.0, 9)
+    y = X[:, 0] * np.exp(X[:, 1])
+    with pytest.warns(DomainWarning, match="9 of 200 rows in which y is beyond 1e\\+150"):
+        model = GSRRegressor(random_state=0, n_jobs=1, max_time=20).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), y, rtol=1e-9)
+
+
+def test_a_target_of_which_most_rows_cannot_be_squared_is_an_error() -> None:
+    X = np.linspace(1.0, 5.0, 40)[:, None]
+    with pytest.raises(GSRError, match="goes up to 5e\\+200, too far to square"):
+        GSRRegressor().fit(X, 1e200 * X[:, 0])

@@ -21,6 +21,8 @@ Array = npt.NDArray[np.float64]
 
 MAX_FEATURES = int(_core.ONE) - 1
 MAX_MAGNITUDE = 1e150
+#: At most this part of the rows may be left out because y is beyond it.
+MOST_BEYOND = 0.1
 
 
 def check_finite(values: Array, names: Sequence[str]) -> None:
@@ -158,6 +160,23 @@ def check_magnitude(values: Array, names: Sequence[str]) -> None:
             raise GSRError(f"{name} goes up to {largest:g}, too far to square: use other units")
 
 
+def without_extremes(rows: Rows, target_name: str) -> Rows:
+    """Return the rows in which y can be squared, with a warning if some few are left out.
+
+    An exponential may reach any size in a few rows, and the others tell its law as well.
+    """
+    beyond = np.isfinite(rows.y) & (np.abs(rows.y) > MAX_MAGNITUDE)
+    if not beyond.any() or beyond.mean() > MOST_BEYOND:
+        return rows
+    warnings.warn(
+        f"{int(beyond.sum())} of {len(rows)} rows in which {target_name} is beyond"
+        f" {MAX_MAGNITUDE:g} are left out: errors there cannot be squared",
+        DomainWarning,
+        stacklevel=4,
+    )
+    return rows.take(np.flatnonzero(~beyond))
+
+
 def check_size(X: Array, held_out: float | None = None) -> None:
     """Raise if there are too few rows or too many features for a search."""
     n_samples, n_features = X.shape
@@ -179,6 +198,7 @@ def check_target(y: Array, name: str) -> None:
 
 def checked(rows: Rows, names: Sequence[str], target_name: str, held_out: float | None) -> Rows:
     """Return the rows for a search, copies merged; raise if there can be none on them."""
+    rows = without_extremes(rows, target_name)
     in_x = [f"X, column {name}," for name in names]
     in_y = [f"y, the target {target_name},"]
     for values, labels in ((rows.X, in_x), (rows.y[:, None], in_y)):

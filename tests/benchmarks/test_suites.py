@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import sympy
 
+from gsr.benchmarks import suite_runs
 from gsr.benchmarks.report import published
 from gsr.benchmarks.suites import (
     ALL_PROBLEMS,
@@ -274,3 +275,11 @@ def test_published_figures_look_up() -> None:
     assert np.isnan(figure("SYMSET_RMSE", "SymSet-16", "PySR"))
     assert "Nguyen-12*" not in TABLES["NGUYEN_SECONDS"]["rows"]
     assert figure("NEAT_RMSE", "Neat-9", "GSR") == 8.1e-9
+
+
+def test_errors_of_values_that_are_too_large_to_square() -> None:
+    values = np.array([3e200, -4e200])
+    assert suite_runs.rmse(values, np.zeros(2)) == pytest.approx(5e200 / np.sqrt(2.0))
+    assert suite_runs.spread(values) == pytest.approx(3.5e200)
+    assert suite_runs.rmse(np.ones(2), np.ones(2)) == 0.0
+    assert np.isnan(suite_runs.rmse(np.array([1.0, np.nan]), np.ones(2)))

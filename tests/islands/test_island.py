@@ -461,7 +461,7 @@ def n_guided_pieces(island: Any) -> int:
 
 def test_islands_share_the_scans_of_one() -> None:
     """All have some pieces in common; of the others an island has its part."""
-    of = island_problems.blueprint(X[:, :1], Y, library=["identity", "sin"])
+    of = island_problems.blueprint(X[:, :1], Y, library=["identity", "sin"], constants=False)
     pieces = {n: [n_guided_pieces(of.island(k, n)) for k in range(n)] for n in (2, 4)}
     total = {n: sum(each) for n, each in pieces.items()}
     assert total[4] < 2 * total[2]  # an island alone may look at the neighbours of more laws

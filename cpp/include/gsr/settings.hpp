@@ -35,6 +35,8 @@ struct Settings {
 
   // Variation that sees the data: pools of candidates scanned by their gain.
   bool guided = false;
+  // Laws of fewer variables are sought by searches inside the search.
+  bool inner_searches = true;
   // A search that starts anew with other weights of the rows does not repeat the stages before this
   // one that know no weights.
   int plain_stages_done = 0;

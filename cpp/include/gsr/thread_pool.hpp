@@ -7,6 +7,7 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace gsr {
@@ -27,6 +28,18 @@ class ThreadPool {
 
   // The worker that the calling thread is in the loop that it works on; 0 outside of loops.
   static int worker() { return here(); }
+
+  // While it lives, the calling thread is worker 0: for a search of one thread inside a loop.
+  class OneThread {
+   public:
+    OneThread() : before_(std::exchange(here(), 0)) {}
+    ~OneThread() { here() = before_; }
+    OneThread(const OneThread&) = delete;
+    OneThread& operator=(const OneThread&) = delete;
+
+   private:
+    int before_;
+  };
 
  private:
   static int& here();

@@ -75,6 +75,10 @@ void Proposer::note_promise(Goal& goal, double left) {
   }
 }
 
+void Proposer::count_evaluations(long n) {
+  (is_drafting() ? desk().draft->counts : counts_).evaluations += n;
+}
+
 void Proposer::take_back(const Counts& counts) {
   counts_ = counts;
   individuals_.clear();

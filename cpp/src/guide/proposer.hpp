@@ -75,6 +75,8 @@ class Proposer {
 
   // A set of columns leaves so much of the goal.
   void note_promise(Goal& goal, double left);
+  // Those of a search inside the work under way on this thread.
+  void count_evaluations(long n);
   void merge(Draft draft);
 
   std::vector<Individual> take_individuals() { return std::exchange(individuals_, {}); }

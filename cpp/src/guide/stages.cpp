@@ -27,6 +27,7 @@ Stages::Stages(const Problem& problem, std::size_t max_bytes, int n_threads)
       pursuits(sample, proposer),
       beside(sample, proposer),
       groups(sample, proposer),
+      similarities(sample, goals, proposer),
       neighbours(sample, spaces, scanner, proposer,
                  [this](std::uint64_t number) { return plan.is_mine(number); }),
       problem_(problem) {
@@ -91,6 +92,7 @@ void Stages::clear_pools() {
   pursuits.clear();
   beside.clear();
   groups.clear();
+  similarities.clear();
   spaces.clear();
 }
 
@@ -100,6 +102,7 @@ void Stages::plan_tasks(Look look) {
   if (look == Look::weighted) plan_weighted();
   if (look == Look::beside) plan_beside();
   if (look == Look::groups) plan_groups();
+  if (look == Look::similarity) plan_similarities();
   if (look == Look::pursuit && constants) plan_pursuit();
   if (look == Look::parametric && constants) plan_parametric();
 }
@@ -120,6 +123,7 @@ void Stages::plan_plain() {
     simple_done = true;
     return 1.0;
   });
+  if (sample.level == 0) plan_similarities();
   plan_unusual_goals();
   if (sample.level == kFrequencyLevel && problem_.settings.constants) plan_two_frequencies();
   plan.scan_together([this] { return neighbours.scan(kRounds); });
@@ -211,6 +215,12 @@ void Stages::plan_groups() {
   plan.build([this, sought] { return groups.build(sought); });
   for (const Goal* goal : sought)
     plan.scan(goal->number, [this, goal] { return groups.scan(*goal); });
+}
+
+void Stages::plan_similarities() {
+  plan.build([this] { return similarities.build(); });
+  for (std::size_t k = 0; k < kMostInnerSearches; ++k)
+    plan.scan([this, k] { return similarities.scan(k); });
 }
 
 void Stages::plan_sublibraries() {

@@ -11,6 +11,7 @@
 #include "plan.hpp"
 #include "pursuit_scan.hpp"
 #include "scans.hpp"
+#include "similarity_scan.hpp"
 
 namespace gsr::guide {
 
@@ -36,6 +37,7 @@ class Stages {
   PursuitScan pursuits;
   BesideScan beside;
   GroupScan groups;
+  SimilarityScan similarities;
   Neighbours neighbours;
   bool simple_done = false;  // simple candidates have all been looked at
 
@@ -56,6 +58,7 @@ class Stages {
   void plan_pursuit();
   void plan_beside();
   void plan_groups();
+  void plan_similarities();
   // Goals by turns, as long as `most` allows: a sum, a product.
   template <typename Add>
   void for_goals_in_turn(Index most, Add add);

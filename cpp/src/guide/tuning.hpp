@@ -18,18 +18,21 @@ namespace gsr::tuning {
 
 // An exact law shows without weights, which cost a pool for every psi; noise in y asks for them.
 // Candidates with constants inside come when plain ones have been looked at.
-enum class Look { plain, weighted, parametric, pursuit, beside, groups };
+enum class Look { plain, weighted, parametric, pursuit, beside, groups, similarity };
 struct Stage {
   int level;
   Look look;
 };
-// Cheap before dear. A pursuit follows the first looks at once: it finds most laws under noise.
-// With two features the parametric look at level 0 takes the work of 2,000 individuals, the plain
-// one at level 1 that of more than 170,000.
-inline constexpr std::array<Stage, 15> kStages{{{0, Look::plain},
+// Cheap before dear. Functions of one monomial are sought as soon as the simple candidates are
+// done, within the first look; those of two follow when constants have been tried. A pursuit
+// follows the first looks at once: it finds most laws under noise. With two features the parametric
+// look at level 0 takes the work of 2,000 individuals, the plain one at level 1 that of more than
+// 170,000.
+inline constexpr std::array<Stage, 16> kStages{{{0, Look::plain},
                                                 {0, Look::pursuit},
                                                 {0, Look::beside},
                                                 {0, Look::parametric},
+                                                {1, Look::similarity},
                                                 {1, Look::groups},
                                                 {1, Look::plain},
                                                 {1, Look::beside},
@@ -415,6 +418,50 @@ inline constexpr std::size_t kGroupGoals = 8;  // left sides whose groups are lo
 inline constexpr std::size_t kLeastGroupFeatures = 3;
 // Operations for each row of the F tests, and of each column that is scanned.
 inline constexpr double kGroupTestWork = 2e4, kGroupScanWork = 40.0;
+
+// ---- functions of one or two monomials ---------------------------------------------------------
+
+// Rows of an index model, and the least number for each coefficient of a quadratic fit.
+inline constexpr Index kIndexRows = 600, kIndexRowsPerColumn = 3;
+// Degrees of the polynomial F of one index and of two. More follow steep functions more closely,
+// but directions that are rounded do not need that.
+inline constexpr int kIndexDegree = 8, kIndicesDegree = 6;
+// What an index is squeezed by, in median deviations. Steeper squeezing bends asymptotes, which a
+// polynomial does not follow: with 1.5 ln sqrt(1 + u^2 + e^-v) leaves 2e-3, with 3 it leaves 4e-6.
+inline constexpr double kIndexWidth = 3.0;
+// Relative ridge of normal equations: columns of a polynomial are nearly dependent.
+inline constexpr double kIndexRidge = 1e-12;
+// Starts of a fit and steps from each of them; the first start that leaves this little of the
+// variance is the last.
+inline constexpr int kIndexStarts = 6, kIndexGlance = 4, kIndexStream = 23;
+inline constexpr double kIndexGoodStart = 1e-3;
+// Levenberg-Marquardt: damping at first, steps at most, attempts of a step, and the part of the
+// squared residual that a step must leave behind for another one to follow.
+inline constexpr double kIndexDamping = 1e-3;
+inline constexpr int kIndexSteps = 40, kIndexAttempts = 6;
+inline constexpr double kIndexConverged = 1.0 - 1e-4;
+// Exponents of laws are small; a fit of a few hundred rows has them within this much.
+inline constexpr int kMostIndexExponent = 6;
+inline constexpr double kIndexRounding = 0.2;
+inline constexpr std::size_t kMostRoundings = 8;
+// The best directions may leave so many times what a quadratic function of all logarithms leaves.
+inline constexpr double kWorseThanQuadratic = 1.1;
+// Smooth functions of one variable are rougher than 0 by about 1/n^2, those of two by about 1/n.
+// The latter are certain by what the index model leaves.
+inline constexpr double kMostRoughness = 0.05, kCertainRoughness = 1e-3, kCertainLeft = 1e-5;
+inline constexpr double kIndexFitWork = 3e4;  // operations of a fit for each row
+inline constexpr std::size_t kMostSimilarities = 2, kMostInnerSearches = 10;
+// Work of an inner search at each level. Simple functions are found, and made sure of, within 900.
+inline constexpr double kInnerWork[] = {1000.0, 3000.0};
+// Bits of an exact law that is short enough to need no inner search: what ends a search at once.
+inline constexpr double kShortExactLaw = 100.0;
+// Work between two looks at a request to stop.
+inline constexpr double kInnerSlice = 100.0;
+// Rows of an inner search where noise plays no part, and where it may.
+inline constexpr Index kInnerRows = 300, kMostInnerRows = 1000;
+// A row counts at most so many times as much as the median row, and no less than the reciprocal.
+inline constexpr double kInnerWeights = 10.0;
+inline constexpr std::size_t kInnerBytesShare = 8;  // part of the kept rows of the whole search
 
 // ---- dictionary of the pursuit, constants relative to the range of the argument --------------
 

@@ -104,7 +104,7 @@ class _SuiteTask:
         model.fit(X, y)
         row = self.measured(model, time.perf_counter() - start)
         if not self.problem.provable:
-            return replace(row, recovered=row.rmse_test < LISTED_AT * float(np.std(y)))
+            return replace(row, recovered=row.rmse_test < LISTED_AT * spread(y))
         return self.judged(row, model) if self.noise == 0 else self.compared(row, model)
 
     def measured(self, model: Any, seconds: float) -> Row:
@@ -117,8 +117,8 @@ class _SuiteTask:
             equation=str(model.equation_),
             rmse_train=rmse(model.predict(X), y),
             rmse_test=rmse_test,
-            exact=rmse_test < EXACT_AT * float(np.std(y_test)),
-            approximation=rmse_test < APPROXIMATE_AT * float(np.std(y_test)),
+            exact=rmse_test < EXACT_AT * spread(y_test),
+            approximation=rmse_test < APPROXIMATE_AT * spread(y_test),
         )
 
     def judged(self, row: Row, model: Any) -> Row:
@@ -140,4 +140,17 @@ class _SuiteTask:
 def rmse(prediction: Any, truth: Array) -> float:
     """Return the root mean square error; NaN if a prediction is."""
     with np.errstate(all="ignore"):
-        return float(np.sqrt(np.mean((np.asarray(prediction, dtype=float) - truth) ** 2)))
+        return _root_mean_square(np.asarray(prediction, dtype=float) - truth)
+
+
+def spread(values: Array) -> float:
+    """Return the standard deviation."""
+    return _root_mean_square(values - np.mean(values))
+
+
+def _root_mean_square(values: Array) -> float:
+    """Return the root mean square of values that may be too large to square."""
+    largest = float(np.max(np.abs(values)))
+    if not 0.0 < largest < np.inf:
+        return largest
+    return largest * float(np.sqrt(np.mean((values / largest) ** 2)))

@@ -81,8 +81,7 @@ def outlying_rows(X: Array, y: Array) -> Indices:
     starts = np.clip(np.arange(len(y)) - NEAR // 2, 0, max(len(y) - NEAR, 0))
     scale = np.empty(len(y))
     scale[order] = [OF_MEDIAN * np.median(sizes[start : start + NEAR]) for start in starts]
-    far: Array = np.flatnonzero(beyond & (np.abs(left) > FAR * scale))
-    return far
+    return np.flatnonzero(beyond & (np.abs(left) > FAR * scale))
 
 
 def _best(entries: Sequence[FrontEntry], robust: Training) -> FittedLaw | None:
