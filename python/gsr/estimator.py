@@ -333,7 +333,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
             found = SearchResult.of(
                 session.evolution, status, seconds, history, laws, session.work_before
             )
-            self._take(found, session.problem, held, session.deadline)
+            self._take(found, session.problem, held, session.final_deadline(status))
         self.fit_time_ = time.perf_counter() - session.started
         if self.verbose:
             say(self._left_out_line())

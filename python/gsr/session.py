@@ -49,6 +49,8 @@ LEAST_RESERVE, MOST_RESERVE = 0.03, 0.25
 RESERVED_CHECKPOINTS = 8.0
 #: Seconds by which the final fits may overrun `max_time`.
 OVERRUN = 0.2
+#: Seconds that the final fits may take after Ctrl-C.
+AFTER_INTERRUPTION = 2.0
 
 
 class Session:
@@ -137,6 +139,14 @@ class Session:
         if self.max_time is None:
             return None
         return self.started + self.max_time + OVERRUN - self.problem.verdict_seconds
+
+    def final_deadline(self, status: str) -> float | None:
+        """Return when the final fits must end: soon after Ctrl-C."""
+        deadline = self.deadline
+        if status != "interrupted":
+            return deadline
+        soon = time.perf_counter() + AFTER_INTERRUPTION
+        return soon if deadline is None else min(deadline, soon)
 
     def _time_left(self) -> float | None:
         if self.max_time is None:

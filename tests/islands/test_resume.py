@@ -102,7 +102,7 @@ def test_more_islands_begin_beside_those_that_go_on(checkpoints: Checkpoints) ->
 
 @pytest.mark.parametrize("best", range(5))
 def test_of_fewer_islands_the_best_is_kept(checkpoints: Checkpoints, best: int) -> None:
-    saved = [write(checkpoints, k, 1, 3000 if k == best else 100) for k in range(5)]
+    saved = [write(checkpoints, k, 1, 9000 if k == best else 100) for k in range(5)]
     bound = min(each.best_rmse for each in saved)
     assert bound == saved[best].best_rmse
     before, islands = gone_on(checkpoints, 2, 5)

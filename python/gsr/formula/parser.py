@@ -19,8 +19,9 @@ LARGEST = 1e100
 QUOTED = 120
 TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|`(?P<quoted>[^`]*)`"
-    r"|(?P<name>[^\W\d]\w*)|(?P<sign>\*\*|==|[-+*/^()=|,·⋅×−]))"
+    r"|(?P<name>[^\W\d]\w*)|(?P<sign>\*\*|==|<=|>=|[-+*/^()=|,·⋅×−<>]))"
 )
+RELATIONS = ("<", "<=", ">", ">=")
 SAME_AS = {"**": "^", "·": "*", "⋅": "*", "×": "*", "−": "-", "==": "="}
 
 
@@ -31,9 +32,9 @@ class Node:
     Parameters
     ----------
     kind : str
-        ``"number"``, ``"name"``, ``"call"``, ``"neg"``, or one of ``+ - * / ^``.
+        ``"number"``, ``"name"``, ``"call"``, ``"case"``, ``"neg"``, or one of ``+ - * / ^``.
     text : str
-        The number, the name, or the function that is called.
+        The number, the name, the function that is called, or the relation of a case.
     parts : tuple of Node
         Operands or arguments.
     span : tuple of two int
@@ -243,7 +244,7 @@ class Parser:
         following = self.tokens[self.at] if self.at < len(self.tokens) else None
         opening = "" if following is None else following.text
         if token.text in self.grammar.functions and opening == "(":
-            return self._call(token)
+            return self._cases(token) if token.text == "Piecewise" else self._call(token)
         if token.text == "ln" and opening == "|" and not self.bars:
             inside = self._barred(self._next())
             return Node("call", "ln", (inside,), (token.start, inside.span[1]))
@@ -261,6 +262,33 @@ class Parser:
         while self.tokens[self.at - 1].text == ",":
             parts.append(self._inside(self.tokens[self.at - 1], ends=(")", ",")))
         return Node("call", token.text, tuple(parts), (token.start, self.tokens[self.at - 1].end))
+
+    def _cases(self, token: Token) -> Node:
+        """Return a function that is given by cases: Piecewise((value, condition), ...)."""
+        cases = []
+        while not cases or self._peek() == ",":
+            self._next()
+            cases.append(self._case())
+        self._close((")",))
+        return Node("call", token.text, tuple(cases), (token.start, self.tokens[self.at - 1].end))
+
+    def _case(self) -> Node:
+        opening = self._next()
+        if opening.text != "(":
+            raise self._no_meaning(opening)
+        parts = [self._inside(opening, ends=(",",))]
+        relation = "True"
+        if self.at < len(self.tokens) and self.tokens[self.at].text == relation:
+            self.at += 1
+            self._close((")",))
+        else:
+            parts.append(self._sum())
+            sign = self._next()
+            if sign.text not in RELATIONS:
+                raise self._no_meaning(sign)
+            relation = sign.text
+            parts.append(self._inside(sign))
+        return Node("case", relation, tuple(parts), (opening.start, self.tokens[self.at - 1].end))
 
     def _inside(self, opening: Token, ends: tuple[str, ...] = (")",)) -> Node:
         self._deeper(opening)

@@ -32,12 +32,12 @@ SPECIAL = (
     "Rational", "real_root", "root", "re", "im", "arg", "Heaviside", "LambertW", "erf", "erfc",
     "erfi", "erfinv", "gamma", "loggamma", "digamma", "factorial", "harmonic", "zeta", "li", "Ei",
     "Si", "Ci", "Shi", "Chi", "fresnelc", "fresnels", "airyai", "airybi", "besseli", "besselj",
-    "besselk", "bessely", "elliptic_e", "elliptic_k",
+    "besselk", "bessely", "elliptic_e", "elliptic_k", "Piecewise",
 )  # fmt: skip
 EVERY = {**{name: name for name in SPECIAL}, **ELEMENTARY}
 #: Arguments that functions take, if not one.
 ARGUMENTS: dict[str, Sequence[int]] = {
-    **dict.fromkeys(["Max", "Min"], range(1, 9)),
+    **dict.fromkeys(["Max", "Min", "Piecewise"], range(1, 9)),
     **dict.fromkeys(["Mod", "Rational", "atan2", "real_root", "root"], (2,)),
     **dict.fromkeys(["besseli", "besselj", "besselk", "bessely"], (2,)),
     "log": (1, 2),
@@ -119,6 +119,9 @@ class Builder:
         if node.kind == "^":
             return raised(self.build(node.parts[0], free), self.exponent(node.parts[1]))
         parts = [self.build(part, free) for part in node.parts]
+        if node.kind == "case":
+            value, *sides = parts
+            return value, sympy.Rel(*sides, node.text) if sides else sympy.true
         if node.kind == "call":
             return _checked(self.called(node.text, parts))
         if node.kind == "neg":
@@ -254,6 +257,8 @@ def _operated(node: Node, parts: Sequence[complex]) -> complex:
     first, last = parts[0], parts[-1]
     if node.kind == "call":
         return _growth(node.text)(first)
+    if node.kind == "case":
+        return first
     if node.kind == "neg":
         return -first
     if node.kind == "^":
