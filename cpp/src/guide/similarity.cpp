@@ -181,7 +181,7 @@ class Finder {
                                              const IndexModel::Fit& fit, double left_by_quadratic,
                                              const Eigen::VectorXi& outer) {
     std::optional<Similarity> best;
-    if (fit.left > kWorseThanQuadratic * left_by_quadratic) return best;
+    if (fit.left > std::max(kWorseThanQuadratic * left_by_quadratic, kCertainLeft)) return best;
     const std::vector<Exponents> ways = rounded(fit);
     for (std::size_t k = 0; k < std::min(ways.size(), kMostRoundings); ++k) {
       Similarity similarity{bases, ways[k].directions, ways[k].twice_linear + 2 * outer, fit.left};
