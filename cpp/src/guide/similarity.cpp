@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "gsr/thread_pool.hpp"
@@ -173,7 +172,7 @@ class Finder {
 
  private:
   static void keep(const std::optional<Similarity>& similarity, Similarities& out) {
-    if (similarity && similarity->roughness < kMostRoughness) out.found.push_back(*similarity);
+    if (similarity && similarity->is_certain()) out.found.push_back(*similarity);
   }
 
   // Of the ways to round a fit to y over a monomial.
@@ -181,7 +180,7 @@ class Finder {
                                              const IndexModel::Fit& fit, double left_by_quadratic,
                                              const Eigen::VectorXi& outer) {
     std::optional<Similarity> best;
-    if (fit.left > std::max(kWorseThanQuadratic * left_by_quadratic, kCertainLeft)) return best;
+    if (fit.left > std::max(kWorseThanQuadratic * left_by_quadratic, kIndexedWell)) return best;
     const std::vector<Exponents> ways = rounded(fit);
     for (std::size_t k = 0; k < std::min(ways.size(), kMostRoundings); ++k) {
       Similarity similarity{bases, ways[k].directions, ways[k].twice_linear + 2 * outer, fit.left};
@@ -272,13 +271,12 @@ Similarities find_similarities(const Problem& problem, const std::vector<int>& f
   const Finder finder(problem, prefactors);
   const Index most = std::min<Index>(2, ssize(features) - 1);
   Similarities out = finder.look(bases_of(features, problem.table, 0, 0), most);
-  const auto certain = [](const Similarity& similarity) { return similarity.is_certain(); };
-  if (std::none_of(out.found.begin(), out.found.end(), certain))
+  if (out.found.empty())
     append(with_differences(finder, features, problem.table, level == 0 ? 1 : most), out);
   std::stable_sort(out.found.begin(), out.found.end(),
                    [](const Similarity& a, const Similarity& b) {
-                     return std::make_tuple(!a.is_certain(), a.n_variables(), a.roughness) <
-                            std::make_tuple(!b.is_certain(), b.n_variables(), b.roughness);
+                     return std::make_pair(a.n_variables(), a.roughness) <
+                            std::make_pair(b.n_variables(), b.roughness);
                    });
   return out;
 }

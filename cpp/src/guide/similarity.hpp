@@ -20,9 +20,10 @@ struct Similarity {
   double roughness = 1.0;       // of y/m as a function of the variables; 1 if it is none
 
   Index n_variables() const { return exponents.cols(); }
-  // Whether y/m is such a function up to noise that plays no part.
+  // Whether y/m is such a function, up to noise that plays no part.
   bool is_certain() const {
-    return n_variables() == 1 ? roughness < tuning::kCertainRoughness : left < tuning::kCertainLeft;
+    return roughness < tuning::kMostRoughness[n_variables() - 1] &&
+           (n_variables() == 1 || left < tuning::kIndexedWell);
   }
   Tree variable(Index j, const Table& table) const;
   // Factors of m^(twice_power / 2); nothing if that is no product of powers and square roots.
@@ -30,11 +31,11 @@ struct Similarity {
 };
 
 struct Similarities {
-  std::vector<Similarity> found;  // certain ones first, then fewest variables, then smoothest
+  std::vector<Similarity> found;  // fewest variables first, then smoothest
   int n_fits = 0;                 // index models that were fitted
 };
 
-// Similarities in which y/m is a smooth function. A difference may take the place of two features;
+// Certain similarities. If features have none, a difference may take the place of two features;
 // at level 0 it does so in functions of one variable only.
 Similarities find_similarities(const Problem& problem, const std::vector<int>& features,
                                const std::vector<Monomial>& prefactors, int level);

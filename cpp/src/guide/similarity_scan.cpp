@@ -78,21 +78,6 @@ std::optional<Buffer> product_values(const Trees& factors, const Dataset& x, con
   return out;
 }
 
-// Noise in y is noise in y/m divided by m; a row counts at most so many times as much as most.
-Buffer inner_weights(const Rows& rows, const Buffer& prefactor) {
-  const Index n = rows.x.n_rows();
-  Buffer out(rows.x.features.stride(), 0.0);
-  for (Index i = 0; i < n; ++i)
-    out[i] = std::abs(prefactor[i]) * (rows.weights.empty() ? 1.0 : rows.weights[i]);
-  std::vector<double> sorted(out.begin(), out.begin() + n);
-  std::nth_element(sorted.begin(), sorted.begin() + n / 2, sorted.end());
-  const double median = sorted[static_cast<std::size_t>(n / 2)];
-  Eigen::Map<Vector> weights(out.data(), n);
-  weights = weights.cwiseMax(median / kInnerWeights).cwiseMin(median * kInnerWeights);
-  weights *= std::sqrt(static_cast<double>(n)) / weights.norm();
-  return out;
-}
-
 Settings inner_settings(Settings settings) {
   settings.inner_searches = false;
   settings.n_threads = 1;
@@ -107,8 +92,7 @@ Settings inner_settings(Settings settings) {
 }
 
 std::optional<Problem> inner_problem(const Problem& problem, const Similarity& similarity) {
-  const Rows rows =
-      choose_rows(problem, similarity.is_certain() ? kInnerRows : kMostInnerRows, true);
+  const Rows rows = choose_rows(problem, kInnerRows);
   const Index n = rows.x.n_rows();
   const std::optional<Trees> prefactor = similarity.prefactor(2, problem.table);
   if (!prefactor) return std::nullopt;
@@ -118,9 +102,7 @@ std::optional<Problem> inner_problem(const Problem& problem, const Similarity& s
                 {Columns(n, 1)},
                 problem.table,
                 inner_targets(problem.target_table),
-                inner_settings(problem.settings),
-                {},
-                inner_weights(rows, *m)};
+                inner_settings(problem.settings)};
   for (Index j = 0; j < similarity.n_variables(); ++j) {
     const std::optional<Buffer> u =
         product_values({similarity.variable(j, problem.table)}, rows.x, problem.table);
@@ -135,16 +117,13 @@ std::optional<Problem> inner_problem(const Problem& problem, const Similarity& s
 }
 
 // y = m F(u) is also y = m u^k G(u): some G are easier to find than others.
-std::vector<Similarity> with_powers(std::vector<Similarity> found) {
-  if (found.size() > kMostSimilarities) found.resize(kMostSimilarities);
-  if (!found.empty() && found[0].is_certain()) found.resize(1);
+std::vector<Similarity> with_powers(const Similarity& similarity) {
+  if (similarity.n_variables() > 1) return {similarity};
   std::vector<Similarity> out;
-  for (const int k : {0, -1, 1, -2, 2})
-    for (const Similarity& similarity : found) {
-      if (k != 0 && similarity.n_variables() > 1) continue;
-      out.push_back(similarity);
-      out.back().twice_outer += 2 * k * similarity.exponents.col(0);
-    }
+  for (const int k : {0, -1, 1, -2, 2}) {
+    out.push_back(similarity);
+    out.back().twice_outer += 2 * k * similarity.exponents.col(0);
+  }
   return out;
 }
 
@@ -170,9 +149,9 @@ double SimilarityScan::build() {
                         problem.constraints.required.empty() && problem.table.identity() >= 0 &&
                         problem.target_table.identity() >= 0 && sample_.features.size() > 1;
   if (!possible) return kNothingToScan;
-  Similarities similarities =
+  const Similarities similarities =
       find_similarities(problem, sample_.features, goals_.prefactors, sample_.level);
-  found_ = with_powers(std::move(similarities.found));
+  if (!similarities.found.empty()) found_ = with_powers(similarities.found[0]);
   return sample_.work_of(kIndexFitWork * similarities.n_fits * static_cast<double>(kIndexRows));
 }
 

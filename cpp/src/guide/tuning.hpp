@@ -446,21 +446,20 @@ inline constexpr double kIndexRounding = 0.2;
 inline constexpr std::size_t kMostRoundings = 8;
 // The best directions may leave so many times what a quadratic function of all logarithms leaves.
 inline constexpr double kWorseThanQuadratic = 1.1;
-// Smooth functions of one variable are rougher than 0 by about 1/n^2, those of two by about 1/n.
-// The latter are certain by what the index model leaves.
-inline constexpr double kMostRoughness = 0.05, kCertainRoughness = 1e-3, kCertainLeft = 1e-5;
+// Of a few hundred values, smooth functions of one variable have a roughness of about 1e-5, those of
+// two of 1e-2, which noisy ones have too: there the index model must also leave hardly
+// anything. Under noise no similarity is certain; others than certain ones cost as much as the whole
+// search of two features, and gave no law.
+inline constexpr double kMostRoughness[] = {1e-3, 0.05}, kIndexedWell = 1e-5;
 inline constexpr double kIndexFitWork = 3e4;  // operations of a fit for each row
-inline constexpr std::size_t kMostSimilarities = 2, kMostInnerSearches = 10;
+inline constexpr std::size_t kMostInnerSearches = 5;
 // Work of an inner search at each level. Simple functions are found, and made sure of, within 900.
 inline constexpr double kInnerWork[] = {1000.0, 3000.0};
 // Bits of an exact law that is short enough to need no inner search: what ends a search at once.
 inline constexpr double kShortExactLaw = 100.0;
 // Work between two looks at a request to stop.
 inline constexpr double kInnerSlice = 100.0;
-// Rows of an inner search where noise plays no part, and where it may.
-inline constexpr Index kInnerRows = 300, kMostInnerRows = 1000;
-// A row counts at most so many times as much as the median row, and no less than the reciprocal.
-inline constexpr double kInnerWeights = 10.0;
+inline constexpr Index kInnerRows = 300;
 inline constexpr std::size_t kInnerBytesShare = 8;  // part of the kept rows of the whole search
 
 // ---- dictionary of the pursuit, constants relative to the range of the argument --------------
