@@ -152,7 +152,8 @@ double SimilarityScan::build() {
   const Similarities similarities =
       find_similarities(problem, sample_.features, goals_.prefactors, sample_.level);
   if (!similarities.found.empty()) found_ = with_powers(similarities.found[0]);
-  return sample_.work_of(kIndexFitWork * similarities.n_fits * static_cast<double>(kIndexRows));
+  const Index n = std::min(kIndexRows, problem.x.n_rows());
+  return sample_.work_of(kIndexFitWork * static_cast<double>(similarities.n_fits * n));
 }
 
 double SimilarityScan::scan(std::size_t number) const {
