@@ -265,7 +265,7 @@ class Parser:
 
     def _cases(self, token: Token) -> Node:
         """Return a function that is given by cases: Piecewise((value, condition), ...)."""
-        cases = []
+        cases: list[Node] = []
         while not cases or self._peek() == ",":
             self._next()
             cases.append(self._case())
