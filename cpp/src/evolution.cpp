@@ -24,7 +24,7 @@ constexpr double kPlainLaw = 60.0;  // bits
 constexpr double kShortLaw = 100.0;
 constexpr int kFirstPursuit = 1;  // stage of the guide
 // Work given to the guide for each unit of the genetic programming, and ahead of it.
-constexpr double kGuidedShare = 2.0;
+constexpr double kGuidedShare = 32.0;
 constexpr double kGuidedLead = 300.0;
 // Scans that threads do side by side are not left before: threads would wait for each other too
 // often.

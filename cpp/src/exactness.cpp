@@ -24,6 +24,8 @@ constexpr double kStandsOut = 1e5;
 constexpr double kEnds = 0.1;
 constexpr double kEndsOff = 16.0;
 constexpr int kCorrections = 2;
+// Of a coefficient, in units of what one rounding in each row would move it.
+constexpr double kTolerance = 4.0;
 // Relative step of derivatives.
 constexpr double kStep = 6e-6;
 constexpr double kSmallest = 1e-290;
@@ -149,6 +151,60 @@ RowWise row_wise(const Law& law, const Dataset& x, const Table& table, const Tar
   const Vector units = std::numeric_limits<double>::epsilon() * sizes.cwiseMax(kSmallest);
   out.terms = units.cwiseInverse().asDiagonal() * out.terms;
   out.target = out.target.cwiseQuotient(units);
+  return out;
+}
+
+namespace {
+
+// Coefficients that fit the target relative to its size in each row.
+void fit_relative(Law& law, const Dataset& x, const Table& table, const TargetSizes& target) {
+  std::fill(law.alpha.begin(), law.alpha.end(), 1.0);
+  const Vector units = target.sizes.cwiseMax(kSmallest);
+  const Matrix terms = units.cwiseInverse().asDiagonal() * terms_on(law, x, table);
+  const Vector norms = column_norms(terms);
+  const Eigen::ColPivHouseholderQR<Matrix> qr(terms * norms.cwiseInverse().asDiagonal());
+  const Vector alpha = qr.solve(target.values.cwiseQuotient(units)).cwiseQuotient(norms);
+  law.alpha.assign(alpha.begin(), alpha.end());
+}
+
+void leave_out(Law& law, std::vector<Index>& places, Index j) {
+  law.phi.erase(law.phi.begin() + j);
+  law.alpha.erase(law.alpha.begin() + j);
+  places.erase(places.begin() + j);
+}
+
+// Norms of the rows of R^-1 for the terms in units of rounding.
+Vector errors_of(const RowWise& rows) {
+  const Vector norms = column_norms(rows.terms);
+  const Eigen::HouseholderQR<Matrix> qr(rows.terms * norms.cwiseInverse().asDiagonal());
+  const Index k = rows.terms.cols();
+  const Matrix r = qr.matrixQR().topRows(k);
+  const Matrix inverse = r.triangularView<Eigen::Upper>().solve(Matrix::Identity(k, k));
+  return inverse.rowwise().norm().cwiseQuotient(norms);
+}
+
+}  // namespace
+
+RowWiseFit fit_in_every_row(Law& law, const Dataset& x, const Table& table,
+                            const TargetSizes& target) {
+  RowWiseFit out;
+  std::vector<Index> places(law.phi.size());
+  std::iota(places.begin(), places.end(), Index{0});
+  Law trial = law;
+  while (!trial.phi.empty()) {
+    fit_relative(trial, x, table, target);
+    const RowWise rows = row_wise(trial, x, table, target);
+    const bool finite = rows.terms.allFinite() && rows.target.allFinite();
+    if (!finite || !rows.hold(Vector::Ones(rows.terms.cols()))) return out;
+    const Vector errors = errors_of(rows);
+    out = {places, {}};
+    law = trial;
+    for (Index j = 0; j < errors.size(); ++j)
+      out.tolerances.push_back(kTolerance * errors(j) * std::abs(law.alpha[static_cast<std::size_t>(j)]));
+    Index least = 0;
+    errors.maxCoeff(&least);
+    leave_out(trial, places, least);
+  }
   return out;
 }
 

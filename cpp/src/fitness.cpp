@@ -21,6 +21,8 @@ constexpr double kBitsPerRow = 25.0;
 constexpr double kMostBits = 650.0;
 // The least fitness of an individual that is not an accepted law.
 constexpr double kInexact = 1e-9;
+// Rows whose target is smaller than this part of the largest play no part in a norm.
+constexpr double kSmallPart = 1e-8;
 // A psi with a smaller share of the (unit) transformed target is not part of the law.
 constexpr double kNegligible = 1e-9;
 // Rounding of g(y), seen on the scale of y, relative to the spread of y.
@@ -321,10 +323,37 @@ void IndividualSolver::eliminate_while_exact() {
 
 // The law of an individual that reaches rounding level, and whether it counts as exact.
 void IndividualSolver::settle_exact() {
+  const std::vector<Index> all = subset_;
   eliminate_while_exact();
   law_ = score_subset();
   add_terms(law_);
-  law_.bits = description_length(law_, tolerances());
+  judge_exact(tolerances());
+  if (!law_.exact && problem_.settings.guided && reduced_.n_targets() == 1) settle_relative(all);
+  has_law_ = true;
+}
+
+// Where y spans many orders of magnitude a norm does not see all terms.
+void IndividualSolver::settle_relative(const std::vector<Index>& all) {
+  const TargetSizes target = scale_.sizes(law_);
+  if (!(target.sizes.minCoeff() < kSmallPart * target.sizes.maxCoeff())) return;
+  subset_ = all;
+  fit_.solve(reduced_, subset_);
+  Law law = score_subset();
+  add_terms(law);
+  const RowWiseFit fit = fit_in_every_row(law, problem_.x, problem_.table, target);
+  if (fit.terms.empty()) return;
+  std::vector<Index> kept;
+  for (const Index place : fit.terms) kept.push_back(all[static_cast<std::size_t>(place)]);
+  subset_ = kept;
+  fit_.solve(reduced_, subset_);
+  law_ = score_subset();
+  law_.phi = law.phi;
+  law_.alpha = law.alpha;
+  judge_exact(fit.tolerances);
+}
+
+void IndividualSolver::judge_exact(const std::vector<double>& tolerances) {
+  law_.bits = description_length(law_, tolerances);
   const double rows = static_cast<double>(problem_.x.n_rows());
   double per_row = kBitsPerRow;
   if (problem_.settings.guided) {
@@ -335,7 +364,6 @@ void IndividualSolver::settle_exact() {
   law_.exact = law_.bits < std::min(per_row * rows, kMostBits) && admits_subset(law_) &&
                law_.rmse < kExactOnTarget * scale_.spread() &&
                exact_in_every_row(law_, problem_.x, problem_.table, scale_.sizes(law_));
-  has_law_ = true;
 }
 
 // The nested laws from the lasso's support down to a single term.

@@ -69,6 +69,7 @@ class Cook {
       family([&] { trinomials(); });
       family([&] { one_and_products(); });
       family([&] { unary_of_products(); });
+      family([&] { one_minus_function_of_products(); });
       family([&] { unary_of_two_binomials(); });
       family([&] { nested(); });
     }
@@ -278,7 +279,7 @@ class Cook {
         if (shares_feature(p.monomial, a) || shares_feature(p.monomial, b) || a.empty()) return;
         for (const int code : shifted_)
           if (table_[code].family == Family::trigonometric)
-            add_one_and(p, 3, apply(table_, code, sum({{&a, false}, {&b, true}})));
+            add_one_and(p, 2, apply(table_, code, sum({{&a, false}, {&b, true}})));
       });
     }
   }
@@ -292,14 +293,33 @@ class Cook {
           if (table_[code].family != Family::trigonometric && table_[code].name != "exp") continue;
           for (const bool minus : {true, false})
             for (const int sign : {1, -1})
-              for (const bool from_one : {false, true})
-                add(cost + (from_one ? 5 : 3), [this, &a, &b, f, code, minus, sign, from_one] {
-                  const Tree inside = combine(table_, ArgumentType::product,
-                                              {composition::feature(sign * f),
-                                               composition::row(sum({{&a, false}, {&b, minus}}))});
-                  const Tree function = apply(table_, code, inside);
-                  return from_one ? one_plus(function, true) : function;
-                });
+              add(cost + 3, [this, &a, &b, f, code, minus, sign] {
+                return of_product(code, f, sign, sum({{&a, false}, {&b, minus}}));
+              });
+        }
+      }
+    });
+  }
+
+  Tree of_product(int code, int f, int sign, const Tree& factor) const {
+    return apply(table_, code,
+                 combine(table_, ArgumentType::product,
+                         {composition::feature(sign * f), composition::row(factor)}));
+  }
+
+  // 1 - cos(x1 (x2 - x3)) and its like, which are squares of sines of the half.
+  void one_minus_function_of_products() {
+    each_binomial(3, [&](const Monomial& a, const Monomial& b, int cost) {
+      for (const int f : features_) {
+        if (shares_feature(a, {{f, 1}}) || shares_feature(b, {{f, 1}})) continue;
+        for (const char* name : {"cos", "exp"}) {
+          const int code = table_.find(name);
+          if (code < 0) continue;
+          for (const bool minus : {true, false})
+            for (const int sign : {1, -1})
+              add(cost + 5 + (minus ? 0 : 1) + (sign > 0 ? 0 : 1), [this, &a, &b, f, code, minus, sign] {
+                return one_plus(of_product(code, f, sign, sum({{&a, false}, {&b, minus}})), true);
+              });
         }
       }
     });

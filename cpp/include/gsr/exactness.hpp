@@ -26,6 +26,17 @@ struct RowWise {
   bool ends_follow(const double* x) const;
 };
 
+// Where the target spans so many orders of magnitude that small terms do not show in a norm: fits
+// the coefficients relative to the target in each row, and leaves out terms while all rows stay at
+// rounding level. Returns the places of the terms that remain, with `law` reduced to them, and how
+// far rounding may have moved each coefficient; nothing if not all rows are at rounding level.
+struct RowWiseFit {
+  std::vector<Index> terms;
+  std::vector<double> tolerances;
+};
+RowWiseFit fit_in_every_row(Law& law, const Dataset& x, const Table& table,
+                            const TargetSizes& target);
+
 RowWise row_wise(const Law& law, const Dataset& x, const Table& table, const TargetSizes& target);
 
 // Makes sure that a law at rounding level is at rounding level in all rows, if need be with

@@ -108,6 +108,8 @@ class IndividualSolver {
  private:
   double solve_printed();
   void settle_exact();
+  void settle_relative(const std::vector<Index>& all);
+  void judge_exact(const std::vector<double>& tolerances);
   double error_on_both_scales(const Law& law) const;
   double freedom() const;
   void reduce(const Buffer& weights);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "gsr/random.hpp"
 #include "screening.hpp"
@@ -54,10 +55,13 @@ Index rows_to_screen(const Problem& problem) {
 }  // namespace
 
 Rows choose_rows(const Problem& problem, Index n, bool light_ones) {
+  return rows_among(
+      problem, rows_that_count(light_ones ? Buffer() : problem.row_weights, problem.x.n_rows()), n);
+}
+
+Rows rows_among(const Problem& problem, std::vector<Index> rows, Index n) {
   const Buffer& roots = problem.row_weights;
-  const std::vector<Index> chosen =
-      spread_rows(rows_that_count(light_ones ? Buffer() : roots, problem.x.n_rows()), n,
-                  problem.settings.scan_seed);
+  const std::vector<Index> chosen = spread_rows(std::move(rows), n, problem.settings.scan_seed);
   Rows out;
   out.x.features = take_rows(problem.x.features, chosen);
   out.y.features = take_rows(problem.y.features, chosen);

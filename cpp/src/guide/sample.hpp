@@ -18,6 +18,9 @@ struct Rows {
 // left out unless `light_ones`.
 Rows choose_rows(const Problem& problem, Index n, bool light_ones = false);
 
+// At most `n` of the given rows.
+Rows rows_among(const Problem& problem, std::vector<Index> rows, Index n);
+
 // Those that vary; if there are many, those that explain something of y, best first.
 std::vector<int> features_to_combine(const Rows& rows);
 

@@ -98,6 +98,71 @@ double Scanner::forward(Space& space, Goal& goal) {
   return sample_.work_of({kForwardWork.operations * steps, kForwardWork.proposals}, pool.size());
 }
 
+double Scanner::nearly_exact(Space& space, Goal& goal) {
+  const Law* known = proposer_.archive().best_exact();
+  Buffer target;
+  const bool solved = known != nullptr && known->bits <= kShortExactLaw;
+  if (solved || space.size() == 0 || space.pool.prepare(goal.values.data(), target) == 0.0)
+    return kNothingToScan;
+  const Beam beam = product_beam(sample_.level);
+  bool found = false;
+  const auto propose = [&](const ols::Choice& choice) {
+    if (choice.rest >= kLeftByExactProduct) return;
+    space.propose(goal, choice, proposer_);
+    found = true;
+  };
+  for (const ols::Choice& choice : space.pool.forward(target, beam.depth, beam.width))
+    propose(choice);
+  if (!found && goal.is_plain())
+    for (const ols::Choice& first : space.pool.singles(target, static_cast<std::size_t>(beam.width)))
+      for (const ols::Choice& three : with_pairs(space, goal, first)) propose(three);
+  return sample_.work_of(kDeepWork, space.size());
+}
+
+double Scanner::of_known_rows(Space& space, const Goal& goal) {
+  Buffer target;
+  if (space.size() == 0 || space.pool.prepare(goal.values.data(), target) == 0.0)
+    return kNothingToScan;
+  const Beam beam = product_beam(sample_.level);
+  for (const ols::Choice& choice : space.pool.forward(target, beam.depth, beam.width))
+    if (choice.rest < kLeftByExactProduct) space.propose_by_pool(goal, choice, proposer_);
+  return sample_.work_of(kDeepWork, space.size());
+}
+
+double Scanner::nearly_exact_pairs(Space& space, const std::vector<Goal>& goals) {
+  std::vector<Buffer> targets;
+  std::vector<const Goal*> owners;
+  for (const Goal& goal : goals) {
+    Buffer target;
+    if (goal.is_unusual() || space.pool.prepare(goal.values.data(), target) == 0.0) continue;
+    targets.push_back(std::move(target));
+    owners.push_back(&goal);
+  }
+  const Index first = std::min(kDeepFirst, space.size());
+  const auto best = space.pool.pairs(targets, first, space.size(), 1);
+  for (std::size_t k = 0; k < owners.size(); ++k)
+    for (const ols::Choice& pair : best[k])
+      if (pair.rest < kLeftByExactProduct) space.propose(*owners[k], pair, proposer_);
+  return sample_.work_of(kDeepPairWork * static_cast<double>(first) *
+                         static_cast<double>(space.size()));
+}
+
+// Two factors that hide each other show beside a third one.
+std::vector<ols::Choice> Scanner::with_pairs(const Space& space, const Goal& goal,
+                                             const ols::Choice& first) const {
+  const Columns& free = space.free.columns;
+  Columns columns(sample_.n_rows(), free.n_columns() + 1);
+  for (Index j = 0; j < free.n_columns(); ++j)
+    std::copy_n(free[j], free.stride(), columns[j]);
+  std::copy_n(space.pool.column(first.columns[0]), free.stride(), columns[free.n_columns()]);
+  const Space cheap = space.beside({std::move(columns), {}}, kPairedDeep);
+  Buffer target;
+  if (cheap.pool.prepare(goal.values.data(), target) == 0.0) return {};
+  std::vector<ols::Choice> out = cheap.pool.pairs(target, cheap.size(), cheap.size(), kPairs);
+  for (ols::Choice& choice : out) choice.columns.insert(choice.columns.begin(), first.columns[0]);
+  return out;
+}
+
 // Pairs of the cheaper terms beside a second psi.
 void Scanner::pairs_beside_partner(const Space& space, const Goal& goal) {
   Free free{Columns(sample_.n_rows(), 2), {}};

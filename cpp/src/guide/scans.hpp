@@ -15,6 +15,12 @@ class Scanner {
 
   // Greedy sets of columns, kept in a beam.
   double forward(Space& space, Goal& goal);
+  // Only what leaves next to nothing is proposed.
+  double nearly_exact(Space& space, Goal& goal);
+  // The same where the goal is known in the rows of the pool alone.
+  double of_known_rows(Space& space, const Goal& goal);
+  // The best pair for each of the goals at once.
+  double nearly_exact_pairs(Space& space, const std::vector<Goal>& goals);
   // The best pairs of a cheap column with any other, for all goals at once; islands share them.
   double pairs(Space& space, const std::vector<Goal>& goals);
   // All triples of the cheapest terms, or of the cheapest monomials.
@@ -37,6 +43,8 @@ class Scanner {
   template <typename Choose>
   void propose_for_favoured(Space& space, const std::vector<Goal>& goals, Choose choose);
   tuning::Beam beam_of(const Goal& goal) const;
+  std::vector<ols::Choice> with_pairs(const Space& space, const Goal& goal,
+                                      const ols::Choice& first) const;
   void pairs_beside_partner(const Space& space, const Goal& goal);
 
   const Sample& sample_;

@@ -52,14 +52,31 @@ Free free_of_sums(const Sample& sample) {
 }
 
 // Logarithms of atoms; exponentials of any monomial, and of the simpler other terms.
-std::vector<Candidate> factors_of_products(const Candidates& candidates, std::size_t n_simple) {
+std::vector<Candidate> factors_of_products(const Candidates& candidates, std::size_t n_simple,
+                                           int logarithms_cheaper) {
   std::vector<Candidate> out = candidates.logarithms();
+  for (Candidate& logarithm : out) logarithm.cost -= logarithms_cheaper;
   const std::vector<Candidate>& terms = candidates.terms();
   for (std::size_t k = 0; k < terms.size(); ++k)
     if (terms[k].atom < 0 || k < n_simple) out.push_back(terms[k]);
   std::stable_sort(out.begin(), out.end(),
                    [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
   return out;
+}
+
+// No more candidates than memory allows on these rows.
+Reach affordable(Reach reach, const Sample& sample) {
+  const std::size_t most =
+      kMostPoolBytes / (sizeof(double) * static_cast<std::size_t>(sample.rows.x.features.stride()));
+  reach.atoms = std::min(reach.atoms, most);
+  reach.terms = std::min(reach.terms, most);
+  return reach;
+}
+
+double work_of_pools(const Sample& sample, Index n_columns, const Space& products) {
+  const auto n_free = static_cast<double>(products.free.columns.n_columns());
+  return sample.work_of(static_cast<double>(n_columns * sample.n_rows()) *
+                        (kPoolWork + kPoolFreeWork * n_free));
 }
 
 }  // namespace
@@ -120,7 +137,7 @@ Trees Space::factors(Index column) const {
 void Space::propose(const Goal& goal, const ols::Choice& choice, Proposer& proposer) const {
   const bool product = goal.form == Form::product;
   if (product && problem_.table.find("ln") < 0) return;
-  if (product && !goal.prefactor.empty()) return propose_shifted(goal, choice, proposer);
+  if (product && !goal.prefactor.empty()) return propose_by_pool(goal, choice, proposer);
   Trees prefix;
   if (!goal.prefactor.empty()) prefix.push_back(monomial_tree(problem_.table, goal.prefactor));
   std::vector<Basis> terms = free.terms;
@@ -135,8 +152,9 @@ void Space::propose(const Goal& goal, const ols::Choice& choice, Proposer& propo
   proposer.propose(psi, terms);
 }
 
-// The left side holds the prefactor, so that the sum of logarithms is no law of its own.
-void Space::propose_shifted(const Goal& goal, const ols::Choice& choice, Proposer& proposer) const {
+// The left side holds a prefactor or is not defined in all rows, so that the sum of logarithms is no
+// law of its own.
+void Space::propose_by_pool(const Goal& goal, const ols::Choice& choice, Proposer& proposer) const {
   const bool exact = choice.rest < kExactlyLeft;
   proposer.propose_as_product(fit_on_rows(goal, choice), goal.plain, goal.prefactor,
                               exact ? kExactOnFewRows : kNoisyExponent);
@@ -167,25 +185,35 @@ Law Space::fit_on_rows(const Goal& goal, const ols::Choice& choice) const {
 }
 
 double Spaces::build(const Sample& sample) {
+  const Reach reach = affordable(tuning::reach(sample.level, sample.features.size()), sample);
+  make_candidates(sample, reach);
+  sums = std::make_unique<Space>(sample.problem, *candidates, candidates->terms(),
+                                 free_of_sums(sample));
+  make_products(sample, reach);
+  return work_of_pools(sample, static_cast<Index>(reach.terms) + products->size(), *products);
+}
+
+double Spaces::build_products(const Sample& sample, Reach reach) {
+  reach = affordable(reach, sample);
+  make_candidates(sample, reach);
+  make_products(sample, reach, kLogarithmsFirst);
+  return work_of_pools(sample, products->size(), *products);
+}
+
+void Spaces::make_candidates(const Sample& sample, const Reach& reach) {
   const Problem& problem = sample.problem;
-  Reach reach = tuning::reach(sample.level, sample.features.size());
-  const std::size_t most =
-      kMostPoolBytes / (sizeof(double) * static_cast<std::size_t>(sample.rows.x.features.stride()));
-  reach.atoms = std::min(reach.atoms, most);
-  reach.terms = std::min(reach.terms, most);
   clear();
   candidates = std::make_unique<Candidates>(sample.rows.x, problem.table, problem.settings,
                                             problem.constraints, sample.features, reach);
-  sums = std::make_unique<Space>(problem, *candidates, candidates->terms(), free_of_sums(sample));
+}
+
+void Spaces::make_products(const Sample& sample, const Reach& reach, int logarithms_cheaper) {
   std::vector<Candidate> factors;
-  if (problem.table.find("ln") >= 0)
-    factors = factors_of_products(*candidates, reach.terms / kExponentShare);
-  products =
-      std::make_unique<Space>(problem, *candidates, std::move(factors), free_of_products(sample));
-  const Index n_free = products->free.columns.n_columns();
-  return sample.work_of(static_cast<double>(static_cast<Index>(reach.terms) + products->size()) *
-                        static_cast<double>(sample.n_rows()) *
-                        (kPoolWork + kPoolFreeWork * static_cast<double>(n_free)));
+  const std::size_t share = logarithms_cheaper > 0 ? 1 : kExponentShare;
+  if (sample.problem.table.find("ln") >= 0)
+    factors = factors_of_products(*candidates, reach.terms / share, logarithms_cheaper);
+  products = std::make_unique<Space>(sample.problem, *candidates, std::move(factors),
+                                     free_of_products(sample));
 }
 
 void Spaces::clear() {

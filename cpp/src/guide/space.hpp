@@ -45,13 +45,14 @@ class Space {
   const Parametric& parametric() const { return *parametric_; }
   Trees factors(Index column) const;
   void propose(const Goal& goal, const ols::Choice& choice, Proposer& proposer) const;
+  // The product that a logarithm stands for, by a fit on the rows of the pool alone.
+  void propose_by_pool(const Goal& goal, const ols::Choice& choice, Proposer& proposer) const;
 
   const std::vector<Candidate> list;
   const Free free;
   ols::Pool pool;
 
  private:
-  void propose_shifted(const Goal& goal, const ols::Choice& choice, Proposer& proposer) const;
   Law fit_on_rows(const Goal& goal, const ols::Choice& choice) const;
 
   const Problem& problem_;
@@ -60,14 +61,21 @@ class Space {
 };
 
 // Both spaces of a stage, with what their columns are made of.
-struct Spaces {
+class Spaces {
+ public:
   std::unique_ptr<Candidates> candidates;
   std::unique_ptr<Space> sums, products;
 
-  // Returns the work.
+  // Both return the work.
   double build(const Sample& sample);
+  // Products alone, as far as `reach` goes.
+  double build_products(const Sample& sample, Reach reach);
   void clear();
   Space& of(Form form) const { return form == Form::sum ? *sums : *products; }
+
+ private:
+  void make_candidates(const Sample& sample, const Reach& reach);
+  void make_products(const Sample& sample, const Reach& reach, int logarithms_cheaper = 0);
 };
 
 // The first `most`.

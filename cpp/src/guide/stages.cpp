@@ -27,6 +27,8 @@ Stages::Stages(const Problem& problem, std::size_t max_bytes, int n_threads)
       pursuits(sample, proposer),
       beside(sample, proposer),
       groups(sample, proposer),
+      partial(sample, goals, scanner),
+      rationals(sample, proposer),
       similarities(sample, goals, proposer),
       neighbours(sample, spaces, scanner, proposer,
                  [this](std::uint64_t number) { return plan.is_mine(number); }),
@@ -94,6 +96,7 @@ void Stages::clear_pools() {
   groups.clear();
   similarities.clear();
   spaces.clear();
+  deep_products.clear();
 }
 
 void Stages::plan_tasks(Look look) {
@@ -123,7 +126,11 @@ void Stages::plan_plain() {
     simple_done = true;
     return 1.0;
   });
-  if (sample.level == 0) plan_similarities();
+  if (sample.level == 0) {
+    plan_deep_products();
+    plan_rationals();
+    plan_similarities();
+  }
   plan_unusual_goals();
   if (sample.level == kFrequencyLevel && problem_.settings.constants) plan_two_frequencies();
   plan.scan_together([this] { return neighbours.scan(kRounds); });
@@ -154,6 +161,32 @@ void Stages::plan_unusual_goals() {
   for (const Form form : {Form::sum, Form::product})
     for (Goal& goal : goals.of(form))
       if (goal.is_unusual()) plan_forward(goal);
+}
+
+// In log space all monomials are free, and a law has few other factors: the first rows already tell
+// a product of deeper factors from all others.
+void Stages::plan_deep_products() {
+  plan.build([this] {
+    return deep_products.build_products(sample, deep_reach(sample.features.size()));
+  });
+  for (Goal& goal : goals.products)
+    plan.scan(goal.number,
+              [this, &goal] { return scanner.nearly_exact(*deep_products.products, goal); });
+  plan.scan([this] {
+    return scanner.nearly_exact_pairs(*deep_products.products, goals.products);
+  });
+  plan.build([this] {
+    deep_products.clear();
+    return kNothingToScan;
+  });
+  plan.scan([this] { return partial.scan(); });
+}
+
+void Stages::plan_rationals() {
+  std::size_t n = 0;
+  for (const Goal& goal : goals.sums)
+    if (!goal.has_partner() && n++ < kRationalGoals)
+      plan.scan(goal.number, [this, &goal] { return rationals.scan(*spaces.sums, goal); });
 }
 
 void Stages::plan_two_frequencies() {

@@ -8,8 +8,10 @@
 #include "group_scan.hpp"
 #include "neighbours.hpp"
 #include "parametric_scan.hpp"
+#include "partial_logarithms.hpp"
 #include "plan.hpp"
 #include "pursuit_scan.hpp"
+#include "rational_scan.hpp"
 #include "scans.hpp"
 #include "similarity_scan.hpp"
 
@@ -31,12 +33,14 @@ class Stages {
   Proposer proposer;
   Plan plan;
   std::unique_ptr<Batch> batch;  // of the scans that come next, if it is under way
-  Spaces spaces;
+  Spaces spaces, deep_products;
   Scanner scanner;
   ParametricScan parametric;
   PursuitScan pursuits;
   BesideScan beside;
   GroupScan groups;
+  PartialLogarithms partial;
+  RationalScan rationals;
   SimilarityScan similarities;
   Neighbours neighbours;
   bool simple_done = false;  // simple candidates have all been looked at
@@ -50,6 +54,8 @@ class Stages {
   void plan_plain();
   void plan_usual_goals();
   void plan_unusual_goals();
+  void plan_deep_products();
+  void plan_rationals();
   void plan_forward(Goal& goal);
   void plan_sublibraries();
   void plan_weighted();

@@ -61,6 +61,39 @@ inline Reach reach(int level, std::size_t n_features) {
   }
 }
 
+// Of products that are looked at on the first level already, where an exact one shows.
+inline Reach deep_reach(std::size_t n_features) {
+  const std::size_t d = std::max<std::size_t>(1, n_features);
+  return {4, 200 + 80 * d, 6000 + 3000 * d, std::min<std::size_t>(2000 + 500 * d * d, 16000), true};
+}
+inline constexpr int kLogarithmsFirst = 3;  // by so much cheaper than other factors
+inline constexpr Index kDeepFirst = 300;  // cheapest factors that are paired with all
+inline constexpr std::size_t kPairedDeep = 1200;  // cheapest factors
+// Part of the variance of a logarithm that an exact product leaves at most on few rows.
+inline constexpr double kLeftByExactProduct = 1e-12;
+
+// Quotients of sums: so many of the cheapest terms stand above and below the line, and of so many
+// columns all triples are looked at.
+inline constexpr std::size_t kRationalTerms = 250, kRationalGoals = 10;
+inline constexpr Index kRationalTriples = 160;
+struct RationalBeam {
+  int depth, width;
+};
+inline constexpr RationalBeam kRationalBeam{5, 4};
+inline constexpr double kLeastVariation = 1e-3;  // of a term below the line, relative to its size
+// What an exact quotient leaves at most of the variance on few rows.
+inline constexpr double kLeftByRational = 1e-14;
+// A coefficient below the line is a multiple of 1/12 if it is this near to one.
+inline constexpr double kWeightParts = 12.0, kSameWeight = 1e-9;
+
+// A logarithm is unknown where |y| is no larger than this, or where so small a part of y/p is left
+// beside the number 1. Left sides that are unknown in less of the rows, or known in fewer, and more
+// left sides than this are not looked at.
+inline constexpr double kUnderflow = 1e-290, kCancelledPart = 1e-3;
+inline constexpr double kNearlyAllKnown = 0.98, kFewKnown = 0.2;
+inline constexpr int kMostPartial = 12;
+inline constexpr std::size_t kPartialPowers = 2;  // y and 1/y
+
 // A product has ln|x_i| free as long as there are this many rows for each.
 inline constexpr Index kRowsPerFree = 3;
 // Of the terms with atoms, the cheapest one in so many may also be exponents in a product.
@@ -140,6 +173,9 @@ struct Work {
   double operations, proposals;
 };
 inline constexpr Work kForwardWork{2.0, 10.0};  // for each step and set
+inline constexpr Work kDeepWork{4.0, 1.0};
+inline constexpr double kDeepPairWork = 4.0;  // for each pair
+inline constexpr Work kRationalWork{40.0, 2.0};
 inline constexpr Work kUnitsWork{200.0, 40.0};
 inline constexpr Work kSeparableWork{600.0, 40.0};
 inline constexpr double kPairWork = 0.3;  // for each row of each pair
