@@ -62,8 +62,7 @@ std::vector<Index> known_rows(const Buffer& values, double shift, Index n) {
 
 double PartialLogarithms::scan() const {
   const Problem& problem = sample_.problem;
-  const std::vector<LogTarget> logarithms = log_targets(problem.target_table, problem.settings);
-  if (logarithms.empty()) return kNothingToScan;
+  if (problem.table.find("ln") < 0) return kNothingToScan;
   double work = kNothingToScan;
   int n_scanned = 0;
   for (const LeftSide& left : left_sides(problem, sample_.features, goals_.prefactors)) {
@@ -73,19 +72,17 @@ double PartialLogarithms::scan() const {
     const std::vector<Index> known = known_rows(values, left.shift, problem.x.n_rows());
     if (ssize(known) < sample_.n_rows()) continue;
     ++n_scanned;
-    work += scan(left, logarithms[0].logarithm, known);
+    work += scan(left, known);
   }
   return work;
 }
 
-double PartialLogarithms::scan(const LeftSide& left, const Basis& logarithm,
-                               const std::vector<Index>& known) const {
+double PartialLogarithms::scan(const LeftSide& left, const std::vector<Index>& known) const {
   const Problem& problem = sample_.problem;
   Sample some = sample_;
   some.rows = rows_among(problem, known, sample_.n_rows());
   Goal goal;
   goal.form = Form::product;
-  goal.psi = logarithm;
   goal.plain = left.psi;
   goal.prefactor = left.prefactor;
   goal.values = scaled_target(some.rows.x, some.rows.y, left, problem.target_table);

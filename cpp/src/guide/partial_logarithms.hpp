@@ -23,7 +23,7 @@ class PartialLogarithms {
   double scan() const;
 
  private:
-  double scan(const LeftSide& left, const Basis& logarithm, const std::vector<Index>& known) const;
+  double scan(const LeftSide& left, const std::vector<Index>& known) const;
 
   const Sample& sample_;
   const Goals& goals_;
