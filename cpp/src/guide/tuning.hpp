@@ -489,8 +489,8 @@ inline constexpr double kWorseThanQuadratic = 1.1;
 inline constexpr double kMostRoughness[] = {1e-3, 0.05}, kIndexedWell = 1e-5;
 inline constexpr double kIndexFitWork = 3e4;  // operations of a fit for each row
 inline constexpr std::size_t kMostInnerSearches = 5;
-// Work of an inner search at each level. Simple functions are found, and made sure of, within 900.
-inline constexpr double kInnerWork[] = {1000.0, 3000.0};
+// Work of an inner search at each level: enough for functions with a constant inside.
+inline constexpr double kInnerWork[] = {3000.0, 6000.0};
 // Bits of an exact law that is short enough to need no inner search: what ends a search at once.
 inline constexpr double kShortExactLaw = 100.0;
 // Work between two looks at a request to stop.
