@@ -24,6 +24,8 @@ constexpr double kStandsOut = 1e5;
 constexpr double kEnds = 0.1;
 constexpr double kEndsOff = 16.0;
 constexpr int kCorrections = 2;
+// A target that is a smaller part of the terms is lost among them.
+constexpr double kSwamped = 1e-8;
 // Of a coefficient, in units of what one rounding in each row would move it.
 constexpr double kTolerance = 4.0;
 // Relative step of derivatives.
@@ -173,6 +175,15 @@ void leave_out(Law& law, std::vector<Index>& places, Index j) {
   places.erase(places.begin() + j);
 }
 
+// Whether the terms cancel to next to nothing in most rows: these say nothing then.
+bool is_swamped(const RowWise& rows) {
+  const Vector sizes = rows.terms.cwiseAbs().rowwise().sum();
+  Index n = 0;
+  for (Index i = 0; i < sizes.size(); ++i)
+    n += std::abs(rows.target(i)) < kSwamped * sizes(i) ? 1 : 0;
+  return 2 * n > sizes.size();
+}
+
 // Norms of the rows of R^-1 for the terms in units of rounding.
 Vector errors_of(const RowWise& rows) {
   const Vector norms = column_norms(rows.terms);
@@ -210,7 +221,7 @@ RowWiseFit fit_in_every_row(Law& law, const Dataset& x, const Table& table,
 
 bool exact_in_every_row(Law& law, const Dataset& x, const Table& table, const TargetSizes& target) {
   RowWise rows = row_wise(law, x, table, target);
-  if (!rows.terms.allFinite() || !rows.target.allFinite()) return false;
+  if (!rows.terms.allFinite() || !rows.target.allFinite() || is_swamped(rows)) return false;
   if (!rows.hold(Vector::Ones(rows.terms.cols()))) {
     std::vector<Index> all(x.n_rows());
     std::iota(all.begin(), all.end(), Index{0});

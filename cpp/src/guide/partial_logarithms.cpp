@@ -91,7 +91,7 @@ double PartialLogarithms::scan(const LeftSide& left, const std::vector<Index>& k
     goal.values[i] = std::log(std::abs(goal.values[i] + left.shift));
   const std::size_t d = some.features.size();
   Spaces spaces;
-  return spaces.build_products(some, left.shift == 0.0 ? deep_reach(d) : reach(0, d)) +
+  return spaces.build_deep(some, left.shift == 0.0 ? deep_reach(d) : reach(0, d)) +
          scanner_.of_known_rows(*spaces.products, goal);
 }
 

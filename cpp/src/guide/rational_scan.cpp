@@ -24,9 +24,9 @@ bool holds_one(const Tree& tree) {
   });
 }
 
-// A constant may not be made of a few terms below the line: 1 + x and x, or the squares of sine and
-// cosine. The quotient would be psi itself.
-bool may_stand_below(const Trees& factors, const Table& table) {
+// A constant may not be made of a few terms: 1 + x and x, or the squares of sine and cosine. With
+// these below the line, psi would be explained by itself.
+bool makes_no_constant(const Trees& factors, const Table& table) {
   Index n_functions = 0;
   for (const Tree& factor : factors) {
     if (holds_one(factor) || table[std::abs(factor.transformation)].name == "square") return false;
@@ -44,17 +44,25 @@ void multiply(double* column, const Buffer& values) {
   for (std::size_t i = 0; i < values.size(); ++i) column[i] *= values[i];
 }
 
-// Products that may not stand below the line are 0, which a pool never chooses.
-Columns with_products(const Space& sums, const std::vector<Candidate>& list,
-                      const Buffer& left_side, const Table& table) {
-  const Columns terms = sums.candidates().values(list);
+// The cheapest terms of a pool that may stand in a quotient.
+std::vector<Candidate> terms_of_quotients(const Space& sums, const Table& table) {
+  const std::vector<Candidate> list = cheapest(sums.list, kRationalTerms);
+  const Columns values = sums.candidates().values(list);
+  std::vector<Candidate> out;
+  for (Index j = 0; j < ssize(list); ++j) {
+    const Candidate& candidate = list[static_cast<std::size_t>(j)];
+    if (varies(values[j], values.n_rows()) &&
+        makes_no_constant(sums.candidates().factors(candidate), table))
+      out.push_back(candidate);
+  }
+  return out;
+}
+
+Columns with_products(const Columns& terms, const Buffer& left_side) {
   const Index n = terms.n_columns();
   Columns out(terms.n_rows(), 2 * n);
   for (Index j = 0; j < n; ++j) {
-    std::copy_n(terms[j], terms.stride(), out[2 * j]);
-    const Trees factors = sums.candidates().factors(list[static_cast<std::size_t>(j)]);
-    if (!varies(terms[j], terms.n_rows()) || !may_stand_below(factors, table)) continue;
-    std::copy_n(terms[j], terms.stride(), out[2 * j + 1]);
+    for (const Index column : {2 * j, 2 * j + 1}) std::copy_n(terms[j], terms.stride(), out[column]);
     multiply(out[2 * j + 1], left_side);
   }
   return out;
@@ -116,8 +124,8 @@ double RationalScan::scan(const Space& sums, const Goal& goal) const {
   const bool solved = known != nullptr && known->bits <= kShortExactLaw;
   if (solved || !settings.constants || !settings.division || settings.depth < 2)
     return kNothingToScan;
-  const ols::Pool pool(with_products(sums, cheapest(sums.list, kRationalTerms), goal.values,
-                                     sample_.problem.table),
+  const std::vector<Candidate> terms = terms_of_quotients(sums, sample_.problem.table);
+  const ols::Pool pool(with_products(sums.candidates().values(terms), goal.values),
                        ones(sample_.n_rows()));
   Buffer target;
   if (pool.size() == 0 || pool.prepare(goal.values.data(), target) == 0.0) return kNothingToScan;
@@ -130,20 +138,24 @@ double RationalScan::scan(const Space& sums, const Goal& goal) const {
   for (const ols::Choice& choice : choices)
     if (choice.rest < kLeftByRational &&
         std::any_of(choice.columns.begin(), choice.columns.end(), is_multiplied))
-      propose(sums, goal, choice);
+      propose(sums.candidates(), terms, goal, choice);
   return sample_.work_of(kRationalWork, pool.size());
 }
 
-void RationalScan::propose(const Space& sums, const Goal& goal, const ols::Choice& choice) const {
+void RationalScan::propose(const Candidates& candidates, const std::vector<Candidate>& list,
+                           const Goal& goal, const ols::Choice& choice) const {
   const Problem& problem = sample_.problem;
   const Table& table = problem.table;
+  const auto factors_of = [&](Index column) {
+    return candidates.factors(list[static_cast<std::size_t>(term_of(column))]);
+  };
   const Buffer left = left_side(goal, problem);
   if (left.empty()) return;
   std::vector<Buffer> columns{Buffer(left.size(), 0.0)};
   std::fill_n(columns[0].begin(), problem.x.n_rows(), 1.0);
   for (const Index column : choice.columns) {
     std::vector<Basis> made;
-    if (!add_term(problem, sums.factors(term_of(column)), made)) return;
+    if (!add_term(problem, factors_of(column), made)) return;
     columns.push_back(values_of(made[0], problem.x, table));
     if (columns.back().empty()) return;
     if (is_multiplied(column)) multiply(columns.back().data(), left);
@@ -153,7 +165,7 @@ void RationalScan::propose(const Space& sums, const Goal& goal, const ols::Choic
   std::vector<Trees> numerator{{}};
   std::vector<std::pair<Tree, double>> below;
   for (std::size_t k = 0; k < choice.columns.size(); ++k) {
-    const Trees factors = sums.factors(term_of(choice.columns[k]));
+    const Trees factors = factors_of(choice.columns[k]);
     if (is_multiplied(choice.columns[k])) {
       below.emplace_back(composition::product(table, factors), rounded(-coefficients[k + 1]));
     } else {

@@ -14,7 +14,8 @@ class RationalScan {
   double scan(const Space& sums, const Goal& goal) const;
 
  private:
-  void propose(const Space& sums, const Goal& goal, const ols::Choice& choice) const;
+  void propose(const Candidates& candidates, const std::vector<Candidate>& list, const Goal& goal,
+               const ols::Choice& choice) const;
 
   const Sample& sample_;
   Proposer& proposer_;

@@ -113,7 +113,7 @@ double Scanner::nearly_exact(Space& space, Goal& goal) {
   };
   for (const ols::Choice& choice : space.pool.forward(target, beam.depth, beam.width))
     propose(choice);
-  if (!found && goal.is_plain())
+  if (!found && goal.form == Form::product && goal.is_plain())
     for (const ols::Choice& first : space.pool.singles(target, static_cast<std::size_t>(beam.width)))
       for (const ols::Choice& three : with_pairs(space, goal, first)) propose(three);
   return sample_.work_of(kDeepWork, space.size());

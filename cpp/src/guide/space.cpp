@@ -193,11 +193,13 @@ double Spaces::build(const Sample& sample) {
   return work_of_pools(sample, static_cast<Index>(reach.terms) + products->size(), *products);
 }
 
-double Spaces::build_products(const Sample& sample, Reach reach) {
+double Spaces::build_deep(const Sample& sample, Reach reach) {
   reach = affordable(reach, sample);
   make_candidates(sample, reach);
+  sums = std::make_unique<Space>(sample.problem, *candidates, candidates->terms(),
+                                 free_of_sums(sample));
   make_products(sample, reach, kLogarithmsFirst);
-  return work_of_pools(sample, products->size(), *products);
+  return work_of_pools(sample, sums->size() + products->size(), *products);
 }
 
 void Spaces::make_candidates(const Sample& sample, const Reach& reach) {

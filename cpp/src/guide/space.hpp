@@ -68,8 +68,8 @@ class Spaces {
 
   // Both return the work.
   double build(const Sample& sample);
-  // Products alone, as far as `reach` goes.
-  double build_products(const Sample& sample, Reach reach);
+  // As far as `reach` goes, with logarithms before other factors of products.
+  double build_deep(const Sample& sample, Reach reach);
   void clear();
   Space& of(Form form) const { return form == Form::sum ? *sums : *products; }
 

@@ -96,7 +96,7 @@ void Stages::clear_pools() {
   groups.clear();
   similarities.clear();
   spaces.clear();
-  deep_products.clear();
+  deep.clear();
 }
 
 void Stages::plan_tasks(Look look) {
@@ -127,7 +127,7 @@ void Stages::plan_plain() {
     return 1.0;
   });
   if (sample.level == 0) {
-    plan_deep_products();
+    plan_deep();
     plan_rationals();
     plan_similarities();
   }
@@ -163,20 +163,20 @@ void Stages::plan_unusual_goals() {
       if (goal.is_unusual()) plan_forward(goal);
 }
 
-// In log space all monomials are free, and a law has few other factors: the first rows already tell
-// a product of deeper factors from all others.
-void Stages::plan_deep_products() {
+// A law of few terms or factors that is exact shows on the first rows already, among many more and
+// deeper candidates than the first level has.
+void Stages::plan_deep() {
+  plan.build([this] { return deep.build_deep(sample, deep_reach(sample.features.size())); });
+  for (const Form form : {Form::product, Form::sum}) {
+    for (Goal& goal : goals.of(form))
+      if (!goal.has_partner())
+        plan.scan(goal.number,
+                  [this, form, &goal] { return scanner.nearly_exact(deep.of(form), goal); });
+    plan.scan(
+        [this, form] { return scanner.nearly_exact_pairs(deep.of(form), goals.of(form)); });
+  }
   plan.build([this] {
-    return deep_products.build_products(sample, deep_reach(sample.features.size()));
-  });
-  for (Goal& goal : goals.products)
-    plan.scan(goal.number,
-              [this, &goal] { return scanner.nearly_exact(*deep_products.products, goal); });
-  plan.scan([this] {
-    return scanner.nearly_exact_pairs(*deep_products.products, goals.products);
-  });
-  plan.build([this] {
-    deep_products.clear();
+    deep.clear();
     return kNothingToScan;
   });
   plan.scan([this] { return partial.scan(); });

@@ -33,7 +33,7 @@ class Stages {
   Proposer proposer;
   Plan plan;
   std::unique_ptr<Batch> batch;  // of the scans that come next, if it is under way
-  Spaces spaces, deep_products;
+  Spaces spaces, deep;
   Scanner scanner;
   ParametricScan parametric;
   PursuitScan pursuits;
@@ -54,7 +54,7 @@ class Stages {
   void plan_plain();
   void plan_usual_goals();
   void plan_unusual_goals();
-  void plan_deep_products();
+  void plan_deep();
   void plan_rationals();
   void plan_forward(Goal& goal);
   void plan_sublibraries();

@@ -74,8 +74,8 @@ inline constexpr double kLeftByExactProduct = 1e-12;
 
 // Quotients of sums: so many of the cheapest terms stand above and below the line, and of so many
 // columns all triples are looked at.
-inline constexpr std::size_t kRationalTerms = 250, kRationalGoals = 10;
-inline constexpr Index kRationalTriples = 160;
+inline constexpr std::size_t kRationalTerms = 500, kRationalGoals = 8;
+inline constexpr Index kRationalTriples = 320;
 struct RationalBeam {
   int depth, width;
 };
