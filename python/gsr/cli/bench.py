@@ -42,8 +42,8 @@ RUNS = 25
 HELP = {
     "names": "suites or problems; paper is the five suites of the paper, all is every suite of "
     "known laws. On their own: curves (standard curves from few rows with errors; names of curves "
-    "may follow), nolaw (noise), and with --data nist, empirical, "
-    "blackbox",
+    "may follow), nolaw (noise), trajectories (systems of ODEBench from their series), and with "
+    "--data nist, empirical, blackbox",
     "preset": "of the estimator; paper is told the library of each problem; default: default",
     "runs": "per problem; default: 25; of curves, nolaw and files 1",
     "max_time": "seconds for one run; default: 10",
@@ -53,7 +53,8 @@ HELP = {
     "jobs": "processes; default: 1",
     "json": "write all runs, or all timings, there",
     "s_gsr": "look for y = f(x) only, the paper's s-GSR",
-    "noise": "Gaussian noise in y, in fractions of its root mean square",
+    "noise": "Gaussian noise in y, in fractions of its root mean square; of trajectories in "
+    "fractions of the standard deviation of each state, with half of the rows removed",
     "errors": "of curves: none, constant (2 %% of the standard deviation of y), relative (5 %% of "
     "|y|), sigma (known for each row); default: all",
     "data": "folder of the files of nist (.dat), empirical (.csv) or blackbox (.tsv.gz)",

@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
         if suite != "curves":
             arguments.error("--list goes with curves and with suites of known laws")
         return _list(names)
-    if arguments.noise != (0.0,):
+    if arguments.noise != (0.0,) and suite != "trajectories":
         arguments.error(f"{suite} does not take --noise")
     if names and suite != "curves":
         arguments.error(f"{suite} stands alone")
@@ -115,11 +115,24 @@ def _nolaw(arguments: argparse.Namespace, _: list[str]) -> int:
     return _shown(outcomes, nolaw.N_TABLES * runs, nolaw.tables)
 
 
+def _trajectories(arguments: argparse.Namespace, _: list[str]) -> int:
+    from gsr.benchmarks import trajectory_runs
+
+    options, runs = estimator_options(arguments), arguments.runs or 1
+    if arguments.max_time is None and options["max_time"] is not None:
+        options["max_time"] = trajectory_runs.SECONDS
+    outcomes = trajectory_runs.run(
+        options=options, noises=arguments.noise, runs=runs, **_how(arguments)
+    )
+    return _shown(outcomes, len(outcomes), trajectory_runs.tables)
+
+
 #: Suites whose data are files that are not part of the project.
 ON_FILES = ("nist", "empirical", "blackbox")
 #: From the name of another suite to its command, which is given the other names.
 SUITES: dict[str, Callable[[argparse.Namespace, list[str]], int]] = {
     "curves": _curves,
     "nolaw": _nolaw,
+    "trajectories": _trajectories,
 }
 NAMES = (*SUITES, *ON_FILES)

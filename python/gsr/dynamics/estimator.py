@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gsr.dynamics import trajectories as series
 from gsr.dynamics.matching import Matching
-from gsr.dynamics.shooting import Fit, Law, Shooting
+from gsr.dynamics.shooting import Law, Shooting
 from gsr.dynamics.simulation import UNBOUNDED, inputs_at, integrate, iterate, warn_if_cut
 from gsr.dynamics.smoothing import Smoothed, smooth
 from gsr.dynamics.trajectories import Trajectory
@@ -29,7 +29,8 @@ from gsr.transformation import Array
 #: Parts of `max_time` for the searches, and for the fit by simulation at most.
 SEARCH, SHOOTING = 0.75, 0.22
 TIME = "t"
-#: Part of the spread of a derivative that its standard deviations are at least: tiny errors are smooth.
+#: Standard deviations of a derivative are at least this part of its spread: what the spline adds
+#: between clean points is smooth, and would be taken for structure.
 LEAST_STD = 1e-6
 
 
@@ -319,7 +320,7 @@ class GSRDynamics(BaseEstimator):  # type: ignore[misc]
         start = np.atleast_1d(np.asarray(x0, dtype=float))
         if start.shape != (self.n_states_,):
             raise GSRError(f"x0 must have {self.n_states_} values, got shape {start.shape}")
-        times = np.arange(int(t)) if np.ndim(t) == 0 else np.asarray(t, dtype=float)
+        times = np.asarray(np.arange(int(t)) if np.ndim(t) == 0 else t, dtype=float)
         if len(times) == 0 or (np.diff(times) <= 0).any():
             raise GSRError("t must hold increasing times")
         inputs = inputs_at(u, times, self.n_inputs_)
@@ -384,7 +385,7 @@ def _choose(model: GSRRegressor, matching: Matching) -> None:
     """Choose the law whose integral describes the measurements best, and fit it to them."""
     best: tuple[float, FrontEntry, FittedLaw] | None = None
     for entry in [*model.front_, *model._others]:
-        if entry.data is None or not entry.uses_features and entry.complexity > 3:
+        if entry.data is None or (not entry.uses_features and entry.complexity > 3):
             continue
         law, error = matching.fit(FittedLaw.of(entry.law), entry.data)
         bits = matching.bits(entry, error)

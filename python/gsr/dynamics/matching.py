@@ -155,7 +155,7 @@ def _integral_of(times: tuple[float, ...]) -> Array:
     degree = min(DEGREE, (len(t) - 1) // 2 * 2 - 1) if len(t) > 3 else 1
     spline = make_interp_spline(t, np.eye(len(t)), k=degree)
     matrix = np.asarray(spline.antiderivative()(t))
-    return matrix - matrix.mean(axis=0)
+    return np.asarray(matrix - matrix.mean(axis=0))
 
 
 def _integral(t: Array) -> Array:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -115,7 +116,7 @@ class Shooting:
             points = min(4 * points, longest)
         return best
 
-    def simulate(self, laws: Sequence[Law], k: int, rows: Array, x0: Array) -> Array:
+    def simulate(self, laws: Sequence[Law], k: int, rows: Any, x0: Array) -> Array:
         """Return the simulated states of some rows of trajectory k."""
         trajectory, slopes = self.trajectories[k], self.slopes[k]
         t, u = trajectory.t, trajectory.u

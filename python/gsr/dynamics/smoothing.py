@@ -139,11 +139,11 @@ def smooth(t: Array, y: Array) -> Smoothed:
         parts.append((part, slice(low, high)))
     noise = float(np.sqrt(np.mean([part.noise**2 for part, _ in parts])))
     freedom = sum(part.freedom * (rows.stop - rows.start) / WINDOW for part, rows in parts)
-    joined = (
-        np.concatenate([getattr(part, name)[rows] for part, rows in parts])
-        for name in ("values", "slopes", "slope_std")
-    )
-    return Smoothed(*joined, noise, freedom)
+
+    def joined(name: str) -> Array:
+        return np.concatenate([getattr(part, name)[rows] for part, rows in parts])
+
+    return Smoothed(joined("values"), joined("slopes"), joined("slope_std"), noise, freedom)
 
 
 def _smooth(t: Array, y: Array) -> Smoothed:

@@ -119,12 +119,11 @@ def _checked(
 ) -> list[Trajectory]:
     """Return one trajectory, in parts where it has gaps."""
     n = len(x)
-    if np.isscalar(t):
-        if not float(t) > 0.0:  # type: ignore[arg-type]
-            raise GSRError(f"{label}the time step t must be positive, got {t}")
-        times = np.arange(n) * float(t)  # type: ignore[arg-type]
-    else:
-        times = np.asarray(_plain(t), dtype=float)
+    times = np.asarray(_plain(t), dtype=float)
+    if times.ndim == 0:
+        if not times > 0.0:
+            raise GSRError(f"{label}the time step t must be positive, got {float(times):g}")
+        times = np.arange(n) * times
     if times.shape != (n,):
         raise GSRError(f"{label}t must have {n} values, as x has rows, got shape {times.shape}")
     for name, part in (("x_dot", x_dot), ("u", u)):
@@ -142,6 +141,7 @@ def _checked(
             "sort the rows, and pass repeated measurements as trajectories of their own"
         )
     steps = np.diff(rows.t)
-    gaps = np.flatnonzero(steps > LONGEST_GAP * np.median(steps)) + 1 if len(steps) else []
+    longest = LONGEST_GAP * float(np.median(steps)) if len(steps) else 0.0
+    gaps = np.flatnonzero(steps > longest) + 1
     parts = np.split(np.arange(len(rows.t)), gaps)
     return [rows.take(part) for part in parts if len(part) >= LEAST_POINTS]

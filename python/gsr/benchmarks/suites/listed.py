@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from gsr.benchmarks.suites.formulas import features, renamed, rows_of
@@ -162,17 +163,27 @@ def _realistic(row: Row) -> Problem:
 
 
 def _system(row: Row) -> list[Problem]:
+    train, test = system(row)
+    states = train.states
+    return [
+        _problem(
+            "odebench", f"ODEBench-{row['name']}.{k}", side, states, replace(train, columns=states),
+            note=f"{row['description']}, d(x{k})/dt", test_sampling=replace(test, columns=states),
+            provable=False,
+        )
+        for k, side in enumerate(train.right_hand_sides, 1)
+    ]  # fmt: skip
+
+
+def system(row: Row) -> tuple[Trajectory, Trajectory]:
+    """Return the series of a system, times first, from the start of the data and from another."""
     sides = tuple(side.strip() for side in row["right_hand_sides"].split(";"))
     states = tuple(f"x_{k}" for k in range(len(sides)))
     starts = [tuple(float(v) for v in each.split()) for each in row["starts"].split(";")]
-    train, test = (Trajectory(sides, states, each, ODE_END, ODE_ROWS, states) for each in starts)
-    return [
-        _problem(
-            "odebench", f"ODEBench-{row['name']}.{k}", side, states, train,
-            note=f"{row['description']}, d(x{k})/dt", test_sampling=test, provable=False,
-        )
-        for k, side in enumerate(sides, 1)
-    ]  # fmt: skip
+    train, test = (
+        Trajectory(sides, states, each, ODE_END, ODE_ROWS, ("t", *states)) for each in starts
+    )
+    return train, test
 
 
 #: The problems of the paper, and the others.

@@ -199,9 +199,10 @@ class Trajectory(Sampling):
         times = np.linspace(0, end, self.count)
         limits: dict[str, Any] = {"events": unbounded, "rtol": RELATIVE, "atol": ABSOLUTE}
         with np.errstate(all="ignore"):
-            return solve_ivp(self._derivatives(), (0, end), self.start, "LSODA", times, **limits)
+            return solve_ivp(self.derivatives(), (0, end), self.start, "LSODA", times, **limits)
 
-    def _derivatives(self) -> Callable[[float, Array], Array]:
+    def derivatives(self) -> Callable[[float, Array], Array]:
+        """Return the derivatives as a function of a time and a state."""
         function = compiled(self.right_hand_sides, ("t", *self.states))
         return lambda t, state: np.asarray(function(t, *state), dtype=np.float64)
 
