@@ -35,7 +35,7 @@ from gsr.value_types import Boolean, ListOf, Number, TableOf
 if TYPE_CHECKING:
     from gsr.cli.fit_data import FitData
     from gsr.runs.config import Config
-    from gsr.runs.run_folder import Outcome
+    from gsr.runs.outcome import Outcome
 
 log = logging.getLogger(__name__)
 ABOUT = """\
@@ -171,6 +171,7 @@ def _fit_table(config: Config, arguments: argparse.Namespace) -> int:
     from gsr.cli.fit_data import load
     from gsr.files import Source, WritingError, sha256
     from gsr.runs import run_folder
+    from gsr.runs.outcome import Outcome
     from gsr.tables import path_of
 
     for section in config.ignored():
@@ -189,9 +190,7 @@ def _fit_table(config: Config, arguments: argparse.Namespace) -> int:
     config = config.changed({("data", "target"): columns})
     with config.locating(), terminated_like_interrupted():
         model = _search(config, data)
-    outcome = run_folder.Outcome(
-        model, data.X, data.y, config, config.data_path(), digest, data.weights
-    )
+    outcome = Outcome(model, data.X, data.y, config, config.data_path(), digest, data.weights)
     with uninterrupted():
         failures = _write(outcome, folder, arguments.save)
     try:
@@ -236,21 +235,21 @@ def _config(arguments: argparse.Namespace) -> Config:
 
 def _check_folder(config: Config, folder: str | Path | None) -> None:
     """Raise if the run would replace a file that it must not."""
-    from gsr.runs import folder_files
+    from gsr.runs import run_folder
 
     if folder is not None:
         overwrite = config.get("run", "overwrite")
-        folder_files.check_replaced(folder, config.data_path(), config.file, overwrite)
+        run_folder.check_replaced(folder, config.data_path(), config.file, overwrite)
 
 
 def _check_model_file(config: Config, folder: str | Path | None, path: Path | None) -> None:
     """Raise if ``--save`` would replace a file that it must not."""
     from gsr import files
-    from gsr.runs import folder_files
+    from gsr.runs import run_folder
 
     inputs = [config.data_path(), *([] if config.file is None else [str(config.file)])]
     files.check_output(path, inputs, config.get("run", "overwrite"))
-    if path is not None and folder is not None and folder_files.is_own_file(path, folder):
+    if path is not None and folder is not None and run_folder.is_own_file(path, folder):
         raise GSRError(f"--save: {path} is a file of the run folder; choose another name")
 
 

@@ -24,10 +24,9 @@ from gsr.islands.checkpoints import Checkpoints, Manifest
 from gsr.islands.migration import make_migration
 from gsr.islands.rank_run import RunSpec
 from gsr.runs import config as configs
-from gsr.runs import folder_files, run_folder
-from gsr.runs.config import Config
+from gsr.runs import run_folder
+from gsr.runs.config import Config, Mistakes
 from gsr.runs.folder_lock import FolderLock
-from gsr.runs.mistakes import Mistakes
 from gsr.tables import path_of
 from gsr.whole_files import remove_leftovers
 
@@ -195,7 +194,7 @@ def _finished(folder: Path, saved: Manifest | None, config: Config) -> dict[str,
     """Return the result in the run folder, if there is nothing left to do."""
     if saved is None or not (folder / "result.json").exists():
         return None
-    result = run_folder.read(folder).result
+    result = run_folder.read(folder)
     if result.get("fingerprint") != saved.fingerprint:
         return None
     status = result.get("status")
@@ -218,7 +217,7 @@ def _check_folder(folder: Path, config: Config) -> None:
     where = where if where == "run.output" else f"{where}: run.output"
     try:
         run_folder.check(folder)
-        folder_files.check_replaced(folder, config.data_path(), config.file, overwrite=True)
+        run_folder.check_replaced(folder, config.data_path(), config.file, overwrite=True)
     except (GSRError, files.WritingError) as error:
         raise type(error)(f"{where}: {error}") from error
 
@@ -257,7 +256,7 @@ def _begin(run: PlannedRun, folder: Path) -> None:
                 os.replace(folder / "result.json", aside / "result.json")
             log.info("the checkpoints of an earlier run are kept in %s", aside)
     text = run_folder.config_text(folder, run.config, run.config.data_path(), COMMAND)
-    files.write(folder_files.config_path(folder, run.config.file), text)
+    files.write(run_folder.config_path(folder, run.config.file), text)
 
 
 def describe(run: PlannedRun, ranks: int) -> str:

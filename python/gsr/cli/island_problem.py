@@ -16,8 +16,7 @@ from gsr.core_settings import settings_of
 from gsr.exceptions import GSRError, about
 from gsr.problem import Problem, core_settings
 from gsr.rows import Rows
-from gsr.runs.config import Config
-from gsr.runs.mistakes import Mistakes
+from gsr.runs.config import Config, Mistakes
 
 PATH, TARGET = ("data", "path"), ("data", "target")
 

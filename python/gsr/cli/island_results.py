@@ -19,8 +19,9 @@ from gsr.exceptions import GSRError
 from gsr.islands import journal
 from gsr.islands.checkpoints import Checkpoints
 from gsr.islands.resume import total_evaluations
-from gsr.runs import folder_files, run_folder
+from gsr.runs import run_folder
 from gsr.runs.config import toml_value
+from gsr.runs.outcome import Outcome
 from gsr.search import Progress, SearchResult
 
 log = logging.getLogger(__name__)
@@ -33,7 +34,7 @@ TOP = 10
 
 def conclude(
     run: PlannedRun, found: SearchResult, ranks: int, more: dict[str, Any] | None = None
-) -> run_folder.Outcome:
+) -> Outcome:
     """Compare the laws of all islands, and choose one."""
     run.model.take(found, run.problem, run.held)
     data, spec = run.data, run.spec
@@ -48,13 +49,13 @@ def conclude(
         "seeds": [run.blueprint.seed_of(k) for k in range(n_islands)],
         **{"mpi": None, "migration_of_rank_0": None, **(more or {})},
     }
-    return run_folder.Outcome(
+    return Outcome(
         run.model, data.X, data.y, run.config, run.config.data_path(), run.sha256, data.weights,
         facts, COMMAND,
     )  # fmt: skip
 
 
-def write(run: PlannedRun, outcome: run_folder.Outcome) -> bool:
+def write(run: PlannedRun, outcome: Outcome) -> bool:
     """Write the results, elsewhere if necessary; False if they are not in the run folder."""
     for attempt in range(TRIES):
         try:
@@ -71,7 +72,7 @@ def write(run: PlannedRun, outcome: run_folder.Outcome) -> bool:
     return False
 
 
-def exit_code(outcome: run_folder.Outcome, written: bool) -> int:
+def exit_code(outcome: Outcome, written: bool) -> int:
     """Return how the program ends."""
     status = outcome.first.status_
     if not written:
@@ -86,7 +87,7 @@ def exit_code(outcome: run_folder.Outcome, written: bool) -> int:
     return NO_LAW
 
 
-def print_law(outcome: run_folder.Outcome, folder: str) -> None:
+def print_law(outcome: Outcome, folder: str) -> None:
     """Print the law, the front and a summary."""
     (laws,) = outcome.laws.values()
     more = f"gsr show {os.path.relpath(folder)} --top {{all}}"
@@ -120,7 +121,7 @@ def _has_result(folder: Path) -> bool:
     path = folder / "result.json"
     if not path.exists():
         return False
-    if run_folder.read(folder).result.get("fingerprint") != manifest.fingerprint:
+    if run_folder.read(folder).get("fingerprint") != manifest.fingerprint:
         return False
     # A run that has ended wrote its result last; the times of copied files say nothing.
     if (journal.read_status(folder) or {}).get("state") != "running":
@@ -129,7 +130,7 @@ def _has_result(folder: Path) -> bool:
     return saved is None or saved <= path.stat().st_mtime
 
 
-def so_far(folder: Path) -> run_folder.Outcome:
+def so_far(folder: Path) -> Outcome:
     """Return what the checkpoints of a run hold.
 
     Raises
@@ -141,7 +142,7 @@ def so_far(folder: Path) -> run_folder.Outcome:
     saved = Checkpoints(folder / "checkpoints")
     manifest = saved.read_manifest()
     assert manifest is not None
-    config = read_config(str(folder_files.saved_config(folder)), [setting])
+    config = read_config(str(run_folder.saved_config(folder)), [setting])
     run = plan_run(config, manifest.ranks, read_only=True)
     found = [saved.latest(number) for number in range(manifest.islands)]
     whole = [each for each in found if each is not None]

@@ -65,7 +65,7 @@ def _out(parser: Any, told: str, **how: Any) -> None:
 def _check_output(output: Path | None, overwrite: bool, model: str, *inputs: str) -> None:
     """Raise if the output would replace a file of the model or the run, or another input."""
     from gsr import files
-    from gsr.runs.folder_files import own_files
+    from gsr.runs.run_folder import own_files
 
     files.check_output(output, chain(inputs, own_files(model)), overwrite)
 

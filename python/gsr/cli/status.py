@@ -120,7 +120,7 @@ def _result(folder: Path) -> dict[str, Any] | None:
 
     if not (folder / "result.json").exists():
         return None
-    result = run_folder.read(folder).result
+    result = run_folder.read(folder)
     several = result.get("targets") or [result]
     law = "\n".join(str(each.get("equation")) for each in several)
     reason, front = result.get("status"), several[0].get("front") if len(several) == 1 else None
