@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gsr import files, tables
-from gsr.cli.named_estimator import NamedRegressor
+from gsr.cli.fit_data import NamedRegressor
 from gsr.exceptions import GSRError
 from gsr.runs import config, run_folder
 from gsr.runs.outcome import Outcome

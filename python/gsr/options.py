@@ -44,72 +44,46 @@ MIN_ROWS = 5
 
 @dataclass(frozen=True)
 class Flag:
-    """A flag of `gsr fit`.
+    """A flag of `gsr fit`."""
 
-    Parameters
-    ----------
-    group : str
-        The heading of `gsr fit --help` below which it stands.
-    metavar : str
-        What stands for its value there.
-    names : tuple of str
-        Unless it is named like the key.
-    constant : object
-        The value that it sets if it takes none.
-    """
-
+    #: The heading of `gsr fit --help` below which it stands, and what stands for its value there.
     group: str
     metavar: str = ""
+    #: Unless it is named like the key.
     names: tuple[str, ...] = ()
+    #: The value that it sets if it takes none.
     constant: Any = None
 
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a run.
+    """An option of a run."""
 
-    Parameters
-    ----------
-    key : str
-        Section and name in a configuration file, such as ``"search.max_terms"``.
-    type : ValueType
-        What a file may hold, and the parameter of the estimator unless it is `free`.
-    help : str
-        One line, in words of configuration files.
-    default : object
-        The value if nothing is set; None means that it depends, which `help` explains.
-    example : object
-        Shown in the example file, where there is no default or it depends.
-    parameter : str, optional
-        The parameter of `GSRRegressor` that it sets.
-    core : {"settings", "admm", "limits"}, optional
-        The part of the compiled core that takes it under the same name.
-    flag : Flag, optional
-        How `gsr fit` takes it.
-    hyper : bool
-        Whether it is one of the estimator's `hyperparameters`.
-    free : bool
-        Whether the parameter may be more than a file can hold, and is checked where it is used.
-    parameter_type : ValueType, optional
-        The type of the parameter, if it is not that in a file.
-    may_be_none : bool, optional
-        Whether the parameter may be None; by default if it has no default.
-    varies : bool
-        Whether islands may differ in it.
-    """
-
+    #: Section and name in a configuration file, such as ``"search.max_terms"``.
     key: str
+    #: What a file may hold, and the parameter of the estimator unless it is `free`.
     type: ValueType
+    #: One line, in words of configuration files.
     help: str
+    #: The value if nothing is set; None means that it depends, which `help` explains.
     default: Any = None
+    #: Shown in the example file, where there is no default or it depends.
     example: Any = None
+    #: The parameter of `GSRRegressor` that it sets.
     parameter: str | None = None
+    #: The part of the compiled core that takes it under the same name.
     core: Literal["settings", "admm", "limits"] | None = None
+    #: How `gsr fit` takes it.
     flag: Flag | None = None
+    #: Whether it is one of the estimator's `hyperparameters`.
     hyper: bool = False
+    #: Whether the parameter may be more than a file can hold, and is checked where it is used.
     free: bool = False
+    #: The type of the parameter, if it is not that in a file.
     parameter_type: ValueType | None = None
+    #: Whether the parameter may be None; by default if it has no default.
     may_be_none: bool | None = None
+    #: Whether islands may differ in it.
     varies: bool = False
 
     @property

@@ -56,17 +56,7 @@ def planets() -> Planets:
 
 
 def run(console: Console, seed: int | None, max_time: float) -> None:
-    """Search for the law of the planets and show what was found.
-
-    Parameters
-    ----------
-    console : rich.console.Console
-        Where to print; progress goes to standard error.
-    seed : int or None
-        Seed of the search.
-    max_time : float
-        Seconds allowed to it.
-    """
+    """Search for the law of the planets and print it on a console; progress goes to stderr."""
     from gsr.estimator import GSRRegressor
 
     data = planets()
@@ -78,7 +68,12 @@ def run(console: Console, seed: int | None, max_time: float) -> None:
     model = GSRRegressor(random_state=seed, max_time=max_time, verbose=True).fit(data.X, data.y)
     r2 = model.score(data.X, data.y)
     console.print(f"  [bold]{_named(model.equation_)}[/bold]     R2 = {r2:.8f}\n")
-    console.print(_searched(model))
+    functions = ", ".join(name for name in model.equation_.library if name != "one")
+    console.print(
+        f"Searched g({TARGET}) = f({', '.join(FEATURES)}) with {functions}:\n"
+        f"{model.n_evaluations_:,} candidates in {model.n_generations_:,} generations and "
+        f"{model.fit_time_:.1f} s, until {ending(model.status_)}."
+    )
     console.print(_front(model))
     console.print(
         "For data of your own:  [bold]gsr.GSRRegressor().fit(X, y).equation_[/bold]", soft_wrap=True
@@ -88,15 +83,6 @@ def run(console: Console, seed: int | None, max_time: float) -> None:
 def _named(equation: Equation) -> Equation:
     """Return the law with the columns' names, which only data frames carry through `fit`."""
     return replace(equation, feature_names=FEATURES, target_name=TARGET)
-
-
-def _searched(model: GSRRegressor) -> str:
-    functions = ", ".join(name for name in model.equation_.library if name != "one")
-    return (
-        f"Searched g({TARGET}) = f({', '.join(FEATURES)}) with {functions}:\n"
-        f"{model.n_evaluations_:,} candidates in {model.n_generations_:,} generations and "
-        f"{model.fit_time_:.1f} s, until {ending(model.status_)}."
-    )
 
 
 def _front(model: GSRRegressor) -> Table:

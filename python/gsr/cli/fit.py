@@ -12,24 +12,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gsr import options
-from gsr.cli.messages import terminal_output
 from gsr.cli.terminal import (
     INTERRUPTED,
     NO_LAW,
     NOT_WRITTEN,
     OK,
     Parsers,
+    add_command,
     at_least,
     complain,
+    laws_text,
     listed,
     paired,
     show,
+    terminal_output,
     terminated_like_interrupted,
     uninterrupted,
     writable_file,
 )
 from gsr.exceptions import GSRError
-from gsr.options import OPTIONS, Option
+from gsr.options import OPTIONS, Flag, Option
 from gsr.value_types import Boolean, ListOf, Number, TableOf
 
 if TYPE_CHECKING:
@@ -63,6 +65,57 @@ exit codes:
   3    a result could not be written (it is printed, and kept in a temporary folder)
   130  interrupted (Ctrl-C, SIGTERM); the best laws so far are printed and written
 """
+GROUPS = ("data", "prior knowledge", "search", "running", "output")
+
+# ---- flags ---------------------------------------------------------------------------------------
+
+
+def add(commands: Parsers) -> None:
+    """Add the command to the parser."""
+    fit = add_command(commands, "fit", _fit, ABOUT, EPILOG)
+    fit.add_argument("data", nargs="?", metavar="TABLE", help="the file; - for standard input")
+    groups = {name: fit.add_argument_group(name) for name in GROUPS}
+    for option in OPTIONS:
+        if option.flag is not None:
+            how = _how(option, option.flag)
+            groups[option.flag.group].add_argument(*_names(option), **how)
+    running, output = groups["running"], groups["output"]
+    running.add_argument("--config", metavar="FILE", help="settings in TOML; flags count more")
+    running.add_argument(
+        "--set", metavar="KEY=VALUE", action="append", default=[], help="section.key=value"
+    )
+    output.add_argument("--save", metavar="FILE", type=writable_file, help="write the model, JSON")
+    output.add_argument(
+        "--top",
+        metavar="N",
+        type=at_least(int, 1),
+        default=10,
+        help="laws of the front to print, those that gain most; default: 10",
+    )
+    output.add_argument("--json", action="store_true", help="print the result as JSON")
+    loud = output.add_mutually_exclusive_group()
+    loud.add_argument("-q", "--quiet", action="store_true", help="print the law alone")
+    loud.add_argument("-v", "--verbose", action="store_true", help="show progress, also in a log")
+
+
+def _names(option: Option) -> tuple[str, ...]:
+    named = () if option.flag is None else option.flag.names
+    return named or ("--" + option.name.replace("_", "-"),)
+
+
+def _how(option: Option, flag: Flag) -> dict[str, Any]:
+    """Return how argparse reads the flag of an option."""
+    kind = option.type
+    how: dict[str, Any] = {"dest": option.key, "help": option.help.replace("%", "%%")}
+    if flag.constant is not None:
+        return {**how, "action": "store_const", "const": flag.constant}
+    if isinstance(kind, Boolean):
+        return {**how, "action": argparse.BooleanOptionalAction}
+    how["metavar"] = flag.metavar
+    if kind == options.RULES:
+        return {**how, "type": _rule, "action": "append"}
+    by_type = {Number: _number, ListOf: listed, TableOf: paired}
+    return {**how, "type": READERS.get(option.key, by_type.get(type(kind), str))}
 
 
 def _number(text: str) -> Any:
@@ -98,67 +151,45 @@ READERS: dict[str, Callable[[str], Any]] = {
     "library.features": _library,
     "library.target": _library,
 }
-GROUPS = ("data", "prior knowledge", "search", "running", "output")
 
 
-def add(commands: Parsers) -> None:
-    """Add the command to the parser."""
-    fit = commands.add_parser(
-        "fit",
-        description=ABOUT,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    fit.add_argument("data", nargs="?", metavar="TABLE", help="the file; - for standard input")
-    groups = {name: fit.add_argument_group(name) for name in GROUPS}
+def _config(arguments: argparse.Namespace) -> Config:
+    """Return the configuration with the flags on top; it has a seed, so that it can be repeated."""
+    from secrets import randbelow
+
+    from gsr.runs import config as configs
+
+    if arguments.config is None:
+        config = configs.parse("", arguments.set, "options")
+    else:
+        config = configs.read(arguments.config, arguments.set)
+    changes: dict[tuple[str, str], Any] = {}
+    mistakes = []
     for option in OPTIONS:
-        if option.flag is not None:
-            groups[option.flag.group].add_argument(*_names(option), **_how(option))
-    _add_rest(groups["running"], groups["output"])
-    fit.set_defaults(command=_fit)
+        value = getattr(arguments, option.key, None)
+        if value is None:
+            continue
+        value = dict(value) if option.type == options.RULES else value
+        if wrong := option.type.mismatch(value):
+            mistakes.append(f"{_names(option)[-1]} {wrong}")
+        changes[option.section, option.name] = value
+        config.places.override(option.section, option.name, _names(option)[-1])
+    if mistakes:
+        raise GSRError("\n  ".join(mistakes))
+    if arguments.data is not None:
+        config = replace(config, folder=Path())
+        changes["data", "path"] = arguments.data
+    if arguments.quiet or arguments.verbose:
+        changes["log", "verbose"] = arguments.verbose
+    if arguments.quiet:
+        changes["log", "level"] = "error"
+    config = config.changed(changes)
+    if config.is_set("run", "seed"):
+        return config
+    return config.changed({("run", "seed"): randbelow(2**31)})
 
 
-def _names(option: Option) -> tuple[str, ...]:
-    assert option.flag is not None
-    return option.flag.names or ("--" + option.name.replace("_", "-"),)
-
-
-def _how(option: Option) -> dict[str, Any]:
-    """Return how argparse reads the flag of an option."""
-    flag, kind = option.flag, option.type
-    assert flag is not None
-    how: dict[str, Any] = {"dest": option.key, "help": option.help.replace("%", "%%")}
-    if flag.constant is not None:
-        return {**how, "action": "store_const", "const": flag.constant}
-    if isinstance(kind, Boolean):
-        return {**how, "action": argparse.BooleanOptionalAction}
-    how["metavar"] = flag.metavar
-    if kind == options.RULES:
-        return {**how, "type": _rule, "action": "append"}
-    by_type = {Number: _number, ListOf: listed, TableOf: paired}
-    return {**how, "type": READERS.get(option.key, by_type.get(type(kind), str))}
-
-
-def _add_rest(running: Any, output: Any) -> None:
-    running.add_argument("--config", metavar="FILE", help="settings in TOML; flags count more")
-    running.add_argument(
-        "--set", metavar="KEY=VALUE", action="append", default=[], help="section.key=value"
-    )
-    output.add_argument("--save", metavar="FILE", type=writable_file, help="write the model, JSON")
-    output.add_argument(
-        "--top",
-        metavar="N",
-        type=at_least(int, 1),
-        default=10,
-        help="laws of the front to print, those that gain most; default: 10",
-    )
-    output.add_argument("--json", action="store_true", help="print the result as JSON")
-    loud = output.add_mutually_exclusive_group()
-    loud.add_argument("-q", "--quiet", action="store_true", help="print the law alone")
-    loud.add_argument("-v", "--verbose", action="store_true", help="show progress, also in a log")
-
-
-# ---- the command -----------------------------------------------------------------------------
+# ---- the command ---------------------------------------------------------------------------------
 
 
 def _fit(arguments: argparse.Namespace) -> int:
@@ -197,40 +228,8 @@ def _fit_table(config: Config, arguments: argparse.Namespace) -> int:
         _print(outcome, arguments)
     except WritingError as error:
         failures.append(str(error))
-    _log_left_out(outcome)
-    for name in data.targets[len(outcome.laws) :]:
-        log.warning("no search was run for target %r", name)
+    _log_left_out(outcome, data)
     return _ending(outcome, failures)
-
-
-def _config(arguments: argparse.Namespace) -> Config:
-    from gsr.runs import config as configs
-
-    if arguments.config is None:
-        config = configs.parse("", arguments.set, "options")
-    else:
-        config = configs.read(arguments.config, arguments.set)
-    changes: dict[tuple[str, str], Any] = {}
-    mistakes = []
-    for option in OPTIONS:
-        value = getattr(arguments, option.key, None)
-        if value is None:
-            continue
-        value = dict(value) if option.type == options.RULES else value
-        if wrong := option.type.mismatch(value):
-            mistakes.append(f"{_names(option)[-1]} {wrong}")
-        changes[option.section, option.name] = value
-        config.places.override(option.section, option.name, _names(option)[-1])
-    if mistakes:
-        raise GSRError("\n  ".join(mistakes))
-    if arguments.data is not None:
-        config = replace(config, folder=Path())
-        changes["data", "path"] = arguments.data
-    if arguments.quiet or arguments.verbose:
-        changes["log", "verbose"] = arguments.verbose
-    if arguments.quiet:
-        changes["log", "level"] = "error"
-    return _seeded(config.changed(changes))
 
 
 def _check_folder(config: Config, folder: str | Path | None) -> None:
@@ -253,19 +252,10 @@ def _check_model_file(config: Config, folder: str | Path | None, path: Path | No
         raise GSRError(f"--save: {path} is a file of the run folder; choose another name")
 
 
-def _seeded(config: Config) -> Config:
-    """Return the configuration with a seed, so that what it gives can be had again."""
-    if config.is_set("run", "seed"):
-        return config
-    from secrets import randbelow
-
-    return config.changed({("run", "seed"): randbelow(2**31)})
-
-
 def _search(config: Config, data: FitData) -> Any:
     import warnings
 
-    from gsr.cli.named_estimator import NamedRegressor
+    from gsr.cli.fit_data import NamedRegressor
 
     asked = config.estimator_options()
     asked.setdefault("verbose", sys.stderr.isatty())
@@ -276,7 +266,7 @@ def _search(config: Config, data: FitData) -> Any:
         return model.fit(data.X, data.y, data.weights, sigma=data.sigma)
 
 
-# ---- results ---------------------------------------------------------------------------------
+# ---- results -------------------------------------------------------------------------------------
 
 
 def _write(outcome: Outcome, folder: Path | None, model_file: Path | None) -> list[str]:
@@ -309,27 +299,25 @@ def _write(outcome: Outcome, folder: Path | None, model_file: Path | None) -> li
 
 
 def _print(outcome: Outcome, arguments: argparse.Namespace) -> None:
-    from gsr.cli import shown
-
     if arguments.json:
         show(json.dumps(outcome.result(), indent=1, ensure_ascii=False))
         return
+    seed = outcome.config.get("run", "seed")
     for number, laws in enumerate(outcome.laws.values()):
         if arguments.quiet:
             show(str(laws.model.equation_))
             continue
-        seed = outcome.config.get("run", "seed")
-        text = shown.everything(
-            laws.model, laws.table, arguments.top, rows=outcome.n_used, seed=seed
-        )
+        text = laws_text(laws.model, laws.table, arguments.top, rows=outcome.n_used, seed=seed)
         show(f"\n{text}" if number else text)
 
 
-def _log_left_out(outcome: Outcome) -> None:
+def _log_left_out(outcome: Outcome, data: FitData) -> None:
     for laws in outcome.laws.values():
         line = laws.model._left_out_line()
         if line and not laws.model.verbose:  # otherwise the display has shown it
             log.info("%s", line)
+    for name in data.targets[len(outcome.laws) :]:
+        log.warning("no search was run for target %r", name)
 
 
 def _ending(outcome: Outcome, failures: list[str]) -> int:

@@ -1,19 +1,23 @@
-"""From a table in a file to what the estimator is fitted to; what is odd is logged."""
+"""From a table in a file to the rows and the estimator of a fit; what is odd is logged."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gsr import tables
+from gsr.cli.terminal import uninterrupted
+from gsr.estimator import GSRRegressor
 from gsr.exceptions import GSRError, about
 from gsr.files import Source
 from gsr.options import ERRORS
-from gsr.rows import Gaps
+from gsr.problem import Problem
+from gsr.rows import Gaps, Rows
+from gsr.search import SearchResult
 from gsr.tables import Array, Column, Table
 
 if TYPE_CHECKING:
@@ -35,24 +39,57 @@ NAMING = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class FitData:
-    """Features, target and weights of a fit.
+class NamedRegressor(GSRRegressor):
+    """`GSRRegressor` whose variables are named by `named`, which needs no pandas.
 
-    Parameters
-    ----------
-    X, y, weights, sigma : array
-        Features, the target or a column for each of several, and the weights and standard
-        deviations of the rows, if there are any.
-    names, targets : tuple of str
-        Names of the features and of the targets.
-    columns : tuple of str
-        The columns of the targets in the table.
+    An interruption after the search is put off until its laws are compared; one during the search
+    for a target leaves out the targets after it.
     """
 
+    _to_insist = "choose columns with --features to insist"
+
+    def named(self, features: Sequence[str], *targets: str) -> NamedRegressor:
+        """Name the columns of X and the targets, for the next `fit`."""
+        self._table_names = (tuple(features), targets)
+        return self
+
+    def pose(
+        self, X: Any, y: Any, sample_weight: Any = None, sigma: Any = None
+    ) -> tuple[Problem, Rows | None]:
+        """Return the problem of a search in a table, and the rows that are held out."""
+        return self._pose(self._validate(X, y, sample_weight, sigma))
+
+    def take(self, result: SearchResult, problem: Problem, held: Rows | None) -> None:
+        """Become the fitted model of what a search has found."""
+        self._take(result, problem, held)
+
+    def _name_variables(self, n_features: int, y: Any) -> None:
+        features, (self._given_name, *_) = self._table_names
+        self.feature_names_in_ = np.array(features, dtype=object)
+        super()._name_variables(n_features, y)
+
+    def _targets(self, y: Any) -> dict[str, Any]:
+        return dict(zip(self._table_names[1], y.T, strict=True))
+
+    def _for_one(self, target: str, others: set[str]) -> GSRRegressor:
+        model = super()._for_one(target, others)
+        assert isinstance(model, NamedRegressor)
+        return model.named(self._table_names[0], target)
+
+    def _conclude(self, *arguments: Any) -> None:
+        with uninterrupted():
+            super()._conclude(*arguments)
+
+
+@dataclass(frozen=True, eq=False)
+class FitData:
+    """Features, target and weights of a fit."""
+
     X: Array
+    #: A column for each of several targets.
     y: Array
     weights: Array | None
+    #: The names of the features and of the targets, and the columns of the targets in the table.
     names: tuple[str, ...]
     targets: tuple[str, ...]
     columns: tuple[str, ...]
@@ -60,53 +97,31 @@ class FitData:
 
 
 def load(source: Source, config: Config) -> FitData:
-    """Read the table of a configuration; remarks about it are logged.
-
-    Parameters
-    ----------
-    source : Source
-        The file.
-    config : Config
-        Section `data` says what to take of it.
-
-    Returns
-    -------
-    FitData
-
-    Raises
-    ------
-    GSRError
-        Names the file and the column, and the line where there is one.
-    """
+    """Read the table of a configuration, whose section `data` says what to take of it."""
     roles = _Roles(config, source.name)
-    table = tables.read(
-        source,
-        columns=roles.columns,
-        header=config.get("data", "header"),
-        delimiter=config.get("data", "delimiter"),
-        sheet=config.get("data", "sheet"),
-    )
+    reading = {key: config.get("data", key) for key in ("header", "delimiter", "sheet")}
+    table = tables.read(source, columns=roles.columns, **reading)
     for note in table.notes:
         log.info("%s", note)
     if config.get("data", "target") is None:
         log.info("the target is the last column, %r; --target chooses another", roles.targets[0])
-    targets = [table.names.index(name) for name in roles.targets]
-    weights = None if roles.weights is None else table.names.index(roles.weights)
-    errors = None if roles.errors is None else table.names.index(roles.errors)
-    others = [c for c in range(len(table.names)) if c not in (*targets, weights, errors)]
     table = _complete(table, config.get("data", "missing"))
+    place = {name: number for number, name in enumerate(table.names)}
+    targets = [place[name] for name in roles.targets]
+    n = len(targets)
+    numbered = ("y",) if n == 1 else tuple(f"y{k + 1}" for k in range(n))
     found = FitData(
-        table.values[:, others],
-        np.ascontiguousarray(table.values[:, targets[0] if roles.is_one else targets]),
-        None if weights is None else np.ascontiguousarray(table.values[:, weights]),
-        tuple(table.names[c] for c in others),
-        roles.targets if table.named else _numbered(len(targets)),
-        roles.targets,
-        None if errors is None else deviations(table, errors),
+        X=table.values[:, [place[name] for name in roles.features]],
+        y=np.ascontiguousarray(table.values[:, targets[0] if roles.is_one else targets]),
+        weights=None if not roles.weights else table.values[:, place[roles.weights[0]]].copy(),
+        names=tuple(roles.features),
+        targets=roles.targets if table.named else numbered,
+        columns=roles.targets,
+        sigma=None if not roles.errors else deviations(table, place[roles.errors[0]]),
     )
     if not any(config.is_set(*key) for key in NAMING):
-        found = without_constants(found, table.origin)
-    warn_of_copies(found)
+        found = _without_constants(found, table.origin)
+    _warn_of_copies(found)
     return found
 
 
@@ -124,58 +139,53 @@ def deviations(table: Table, column: int) -> Array:
     return sigma
 
 
-def _numbered(n: int) -> tuple[str, ...]:
-    return ("y",) if n == 1 else tuple(f"y{k + 1}" for k in range(n))
-
-
 class _Roles:
-    """The features, targets, weights and errors among the columns of a table."""
+    """The names of features, targets, weights and errors among the columns of a table."""
 
     def __init__(self, config: Config, origin: str) -> None:
         self._data = config.section("data")
         self._origin = origin
         self.is_one = not isinstance(self._data["target"], list)
+        self.features: list[str] = []
         self.targets: tuple[str, ...] = ()
-        self.weights: str | None = None
-        self.errors: str | None = None
+        #: One or none.
+        self.weights: tuple[str, ...] = ()
+        self.errors: tuple[str, ...] = ()
 
     def columns(self, names: Sequence[str]) -> list[int]:
-        """Return the numbers of the columns to read: features, target, weights and errors."""
+        """Return the numbers of the columns to read: features, targets, weights and errors."""
 
         def named(wanted: Column) -> str:
             return names[tables.find(wanted, names, self._origin)]
 
-        given = {key: self._data[key] for key in ("target", "weights")}
+        data = self._data
         with about("data.drop"):
-            dropped = {named(each) for each in self._data["drop"]}
+            dropped = {named(each) for each in data["drop"]}
         with about("data.weights"):
-            self.weights = None if given["weights"] is None else named(given["weights"])
-        kept = [name for name in names if name not in dropped]
+            self.weights = () if data["weights"] is None else (named(data["weights"]),)
         with about("data.errors"):
-            self.errors = self._errors_column(kept, named)
-        of_rows = [name for name in (self.weights, self.errors) if name is not None]
+            self.errors = self._errors([name for name in names if name not in dropped], named)
+        of_rows = (*self.weights, *self.errors)
         left = [name for name in names if name not in dropped and name not in of_rows]
         if not left:
             raise GSRError(f"{self._origin}: no column is left to read", "data.drop")
-        asked = left[-1] if given["target"] is None else given["target"]
+        asked = left[-1] if data["target"] is None else data["target"]
         with about("data.target"):
             self.targets = tuple(map(named, [asked] if self.is_one else asked))
             self._check_targets(dropped)
-        features = [name for name in left if name not in self.targets]
         with about("data.features", "data.drop", "data.target"):
-            if self._data["features"] is not None:
-                features = [named(each) for each in self._data["features"]]
-                self._check(features, dropped)
-            if not features:
-                raise GSRError(
-                    f"{self._origin}: there is no feature beside the target {_named(self.targets)}"
-                )
-        wanted = [*features, *self.targets, *of_rows]
+            self.features = [name for name in left if name not in self.targets]
+            if data["features"] is not None:
+                self.features = list(dict.fromkeys(map(named, data["features"])))
+                self._check_features(dropped)
+            if not self.features:
+                beside = f"there is no feature beside the target {_quoted(self.targets)}"
+                raise GSRError(f"{self._origin}: {beside}")
         numbers = {name: number for number, name in enumerate(names, start=1)}
-        return [numbers[name] for name in wanted]
+        return [numbers[name] for name in (*self.features, *self.targets, *of_rows)]
 
-    def _errors_column(self, names: Sequence[str], named: Callable[[Column], str]) -> str | None:
-        """Return the column of standard deviations, None if `errors` is a kind or not set."""
+    def _errors(self, names: Sequence[str], named: Callable[[Column], str]) -> tuple[str, ...]:
+        """Return the column of standard deviations; none if `errors` is a kind or not set."""
         asked = self._data["errors"]
         if asked in ERRORS and asked in names:
             raise GSRError(
@@ -183,56 +193,55 @@ class _Roles:
                 "column, or drop it"
             )
         if asked is None or asked in ERRORS:
-            return None
+            return ()
         try:
-            return named(asked)
+            return (named(asked),)
         except GSRError as error:
             kinds = ", ".join(ERRORS)
             raise GSRError(f"{error}; errors are a column, or one of {kinds}") from None
 
-    @property
-    def _roles(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        yield "target", self.targets
-        yield "weights", () if self.weights is None else (self.weights,)
-        yield "errors", () if self.errors is None else (self.errors,)
+    def _taken(self) -> Iterator[tuple[str, str]]:
+        """Yield the role and the name of each column that is no feature."""
+        roles = {"target": self.targets, "weights": self.weights, "errors": self.errors}
+        for role, names in roles.items():
+            for name in names:
+                yield role, name
 
     def _check_targets(self, dropped: set[str]) -> None:
+        origin = self._origin
         if not self.targets:
-            raise GSRError(f"{self._origin}: data.target is an empty list")
-        for role, names in self._roles:
-            for name in dropped.intersection(names):
-                raise GSRError(
-                    f"{self._origin}: the {role} column {name!r} is among those to drop",
-                    "data.drop",
-                )
-            if role != "target" and set(names) & set(self.targets):
-                raise GSRError(
-                    f"{self._origin}: {names[0]!r} is both target and {role}", f"data.{role}"
-                )
-        self._check_errors()
-        if len(set(self.targets)) < len(self.targets):
-            raise GSRError(f"{self._origin}: a target is there twice: {_named(self.targets)}")
-
-    def _check_errors(self) -> None:
-        if self.errors is not None and self.weights is not None:
+            raise GSRError(f"{origin}: data.target is an empty list")
+        for role, name in self._taken():
+            if name in dropped:
+                told = f"the {role} column {name!r} is among those to drop"
+                raise GSRError(f"{origin}: {told}", "data.drop")
+            if role != "target" and name in self.targets:
+                raise GSRError(f"{origin}: {name!r} is both target and {role}", f"data.{role}")
+        if self.errors and self.weights:
+            told = "give either weights or a column of errors, not both"
+            raise GSRError(f"{origin}: {told}", "data.weights")
+        if self.errors and len(self.targets) > 1:
             raise GSRError(
-                f"{self._origin}: give either weights or a column of errors, not both",
-                "data.weights",
-            )
-        if self.errors is not None and len(self.targets) > 1:
-            raise GSRError(
-                f"{self._origin}: the errors {self.errors!r} are those of one target; fit targets "
+                f"{origin}: the errors {self.errors[0]!r} are those of one target; fit targets "
                 "with given errors one by one",
                 "data.errors",
             )
+        if len(set(self.targets)) < len(self.targets):
+            raise GSRError(f"{origin}: a target is there twice: {_quoted(self.targets)}")
 
-    def _check(self, features: list[str], dropped: set[str]) -> None:
-        for name in features:
-            for role, others in self._roles:
-                if name in others:
-                    raise GSRError(f"{self._origin}: the {role} {name!r} is also among --features")
+    def _check_features(self, dropped: set[str]) -> None:
+        for name in self.features:
+            for role, other in self._taken():
+                if name == other:
+                    told = f"the {role} {name!r} is also among --features"
+                    raise GSRError(f"{self._origin}: {told}")
             if name in dropped:
                 raise GSRError(f"{self._origin}: {name!r} is both among --features and --drop")
+
+
+def _quoted(names: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, names[:LISTED]))
+    return shown if len(names) <= LISTED else f"{shown}, ... ({len(names)} columns)"
 
 
 def _complete(table: Table, missing: str) -> Table:
@@ -259,12 +268,12 @@ def _complete(table: Table, missing: str) -> Table:
     return replace(table, values=table.values[~gaps.rows], lines=lines)
 
 
-def without_constants(data: FitData, origin: str) -> FitData:
+def _without_constants(data: FitData, origin: str) -> FitData:
     """Leave out features that are the same in every row."""
     constant = (data.X[:1] == data.X).all(axis=0)
     if not constant.any() or len(data.X) < 2:
         return data
-    names = _named([name for name, c in zip(data.names, constant, strict=True) if c])
+    names = _quoted([name for name, c in zip(data.names, constant, strict=True) if c])
     if constant.all():
         raise GSRError(f"{origin}: no feature varies ({names}): no law to find")
     log.info("left out, since the same in every row: %s", names)
@@ -272,14 +281,13 @@ def without_constants(data: FitData, origin: str) -> FitData:
     return replace(data, X=data.X[:, kept], names=tuple(data.names[c] for c in kept))
 
 
-def warn_of_copies(data: FitData) -> None:
+def _warn_of_copies(data: FitData) -> None:
     """Warn of features that are a target under another name, or times a number."""
     if len(data.y) < 2:
         return
     for target, y in zip(data.targets, data.y.reshape(len(data.y), -1).T, strict=True):
         for name, column in zip(data.names, data.X.T, strict=True):
-            same = _copied(column, y)
-            if same:
+            if same := _copied(column, y):
                 log.warning(
                     "the feature %r is %s the target %r in every row; the law will say just that. "
                     "If it is not known beforehand, use --drop",
@@ -299,8 +307,3 @@ def _copied(column: Array, target: Array) -> str:
             return ""
     times = factor * largest / size
     return "a copy of" if abs(times - 1.0) <= COPY else f"{1 / times:.6g} times"
-
-
-def _named(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:LISTED]))
-    return shown if len(names) <= LISTED else f"{shown}, ... ({len(names)} columns)"

@@ -12,9 +12,16 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from gsr import files
-from gsr.cli import shown
 from gsr.cli.island_plan import COMMAND, PlannedRun, plan_run, read_config
-from gsr.cli.terminal import INTERRUPTED, NO_LAW, NOT_WRITTEN, OK, complain, show
+from gsr.cli.terminal import (
+    INTERRUPTED,
+    NO_LAW,
+    NOT_WRITTEN,
+    OK,
+    complain,
+    laws_text,
+    show,
+)
 from gsr.exceptions import GSRError
 from gsr.islands import journal
 from gsr.islands.checkpoints import Checkpoints
@@ -77,10 +84,8 @@ def exit_code(outcome: Outcome, written: bool) -> int:
     status = outcome.first.status_
     if not written:
         return NOT_WRITTEN
-    if status == "terminated":
-        return TERMINATED
-    if status == "interrupted":
-        return INTERRUPTED
+    if status in ("terminated", "interrupted"):
+        return TERMINATED if status == "terminated" else INTERRUPTED
     if all(laws.chosen.uses_features for laws in outcome.laws.values()):
         return OK
     log.info("no law better than a constant was found; give it more time, rows or features")
@@ -92,7 +97,7 @@ def print_law(outcome: Outcome, folder: str) -> None:
     (laws,) = outcome.laws.values()
     more = f"gsr show {os.path.relpath(folder)} --top {{all}}"
     seed = outcome.config.get("run", "seed")
-    show(shown.everything(laws.model, laws.table, TOP, more, outcome.n_used, seed))
+    show(laws_text(laws.model, laws.table, TOP, more, outcome.n_used, seed))
 
 
 # ---- a run that has not ended --------------------------------------------------------------------
@@ -107,13 +112,13 @@ def finished(run: str | os.PathLike[str]) -> Iterator[Path]:
         return
     since = "no result yet" if not (folder / "result.json").exists() else "gone on since its result"
     complain(f"the run in {folder} has {since}; this is what its checkpoints hold")
-    outcome = so_far(folder)
+    outcome = _so_far(folder)
     with TemporaryDirectory(prefix="gsr-") as temporary:
         yield run_folder.write(temporary, outcome)
 
 
 def _has_result(folder: Path) -> bool:
-    """Tell whether there is a result of this run that is newer than its checkpoints."""
+    """Whether there is a result of this run that is newer than its checkpoints."""
     checkpoints = Checkpoints(folder / "checkpoints")
     manifest = checkpoints.read_manifest()
     if manifest is None:
@@ -130,14 +135,8 @@ def _has_result(folder: Path) -> bool:
     return saved is None or saved <= path.stat().st_mtime
 
 
-def so_far(folder: Path) -> Outcome:
-    """Return what the checkpoints of a run hold.
-
-    Raises
-    ------
-    GSRError
-        If there are none yet, or the data have changed.
-    """
+def _so_far(folder: Path) -> Outcome:
+    """Return what the checkpoints of a run hold; raise if there are none, or the data changed."""
     setting = f"run.output={toml_value(os.fspath(folder))}"
     saved = Checkpoints(folder / "checkpoints")
     manifest = saved.read_manifest()
@@ -152,11 +151,12 @@ def so_far(folder: Path) -> Outcome:
     for each in whole:
         island.absorb(each.payload)
     seconds = max(each.about["seconds"] for each in whole)
-    done = max(each.about["generation"] for each in whole), total_evaluations(whole)
-    last = Progress(seconds, None, *done, island.best_rmse, "running")
+    generation = max(each.about["generation"] for each in whole)
+    evaluations = total_evaluations(whole)
+    last = Progress(seconds, None, generation, evaluations, island.best_rmse, "running")
     laws = [*island.front(), *island.runners_up()]
     result = SearchResult(
-        laws, "running", seconds, [last], done[0] + 1, done[1], island.n_unconverged,
+        laws, "running", seconds, [last], generation + 1, evaluations, island.n_unconverged,
         island.scanned_features,
     )  # fmt: skip
     return conclude(run, result, manifest.ranks)

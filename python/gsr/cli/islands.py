@@ -16,16 +16,17 @@ from contextlib import ExitStack
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from gsr.cli.messages import TerminalHandler, terminal_output
 from gsr.cli.terminal import (
-    FAILED,
-    NOT_WRITTEN,
     OK,
     Parsers,
+    TerminalHandler,
+    add_command,
     add_overwrite,
     complain,
+    complain_of,
     counted,
     show,
+    terminal_output,
 )
 from gsr.exceptions import GSRError
 from gsr.islands import launcher
@@ -66,14 +67,7 @@ exit codes:
 
 def add(commands: Parsers) -> None:
     """Add the command to the parser of `gsr`."""
-    _fill(
-        commands.add_parser(
-            "islands",
-            description=ABOUT,
-            epilog=EPILOG,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-    )
+    _fill(add_command(commands, "islands", _command, ABOUT, EPILOG))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -102,11 +96,9 @@ def _fill(parser: argparse.ArgumentParser) -> None:
         help="write an example configuration, and stop; to standard output unless a file is named",
     )
     add_overwrite(parser, "replace a file that exists, and the results in the run folder")
-    parser.set_defaults(command=_command)
 
 
 def _command(arguments: argparse.Namespace) -> int:
-    # ResumedState ranks are connected: one that fails later must end the others.
     from gsr.islands.signals import ignore_sigusr1
     from gsr.islands.transport import guarded
 
@@ -115,17 +107,10 @@ def _command(arguments: argparse.Namespace) -> int:
             return _init(arguments)
         transport = connect()
     except (GSRError, OSError) as error:
-        return _complain_of(error)
+        return complain_of(error)
+    # The ranks are connected: one that fails from now on must end the others.
     with ignore_sigusr1(), terminal_output(rank=transport.rank) as output:
         return guarded(lambda connected: _run(arguments, connected, output), transport)
-
-
-def _complain_of(error: GSRError | OSError) -> int:
-    """Print an error, and return the exit code."""
-    from gsr.files import WritingError
-
-    complain(str(error))
-    return NOT_WRITTEN if isinstance(error, WritingError) else FAILED
 
 
 def _init(arguments: argparse.Namespace) -> int:
@@ -144,13 +129,7 @@ def _init(arguments: argparse.Namespace) -> int:
 
 
 def connect() -> Transport:
-    """Connect the ranks; mpi4py is imported only under a launcher.
-
-    Raises
-    ------
-    GSRError
-        If the launcher does not belong to the MPI library.
-    """
+    """Connect the ranks; mpi4py is imported only under a launcher, whose library it must use."""
     launch = launcher.find(os.environ)
     if launch is None or launch.size == 1:
         from gsr.islands.transport import Alone
@@ -217,7 +196,7 @@ def _planned(
             raise GSRError("name a configuration; gsr islands --init writes an example")
         overwrite = ["run.overwrite=true"] if arguments.overwrite else []
         config = island_plan.read_config(arguments.config, [*arguments.set, *overwrite])
-        output.set_level(config.get("log", "level"))
+        output.setLevel(config.get("log", "level").upper())
         plan = island_plan.plan_run(config, ranks)
         if arguments.dry_run:
             show(island_plan.describe(plan, ranks))
@@ -227,7 +206,7 @@ def _planned(
         locks.callback(island_plan.prepare(plan).release)
         return plan
     except (GSRError, OSError) as error:
-        return _complain_of(error)
+        return complain_of(error)
 
 
 def _already_finished(plan: PlannedRun, result: dict[str, Any]) -> int:

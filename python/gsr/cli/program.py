@@ -10,22 +10,23 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TextIO
+from typing import Any
 
 import gsr
 from gsr.cli.terminal import (
     FAILED,
     INTERRUPTED,
-    NOT_WRITTEN,
     OK,
     Parsers,
-    add_overwrite,
+    add_command,
+    add_output,
     at_least,
     complain,
+    complain_of,
     console,
     show,
+    show_or_write,
     silence,
-    writable_file,
 )
 from gsr.exceptions import GSRError
 
@@ -69,18 +70,10 @@ COMMANDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line.
+    """Run the command line with arguments, by default those of the process; return the exit code.
 
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        Arguments; those of the process unless given.
-
-    Returns
-    -------
-    int
-        Exit code: 0; 1 if no law was found; 2 after wrong input; 3 if a result could not be
-        written; 130 after Ctrl-C.
+    It is 0; 1 if no law was found; 2 after wrong input; 3 if a result could not be written; 130
+    after Ctrl-C.
     """
     argv = sys.argv[1:] if argv is None else argv
     parser = _parser(argv[0] if argv and argv[0] in COMMANDS else None)
@@ -105,27 +98,14 @@ def _run(arguments: argparse.Namespace) -> int:
         silence()
         return OK
     except (GSRError, OSError) as error:
-        from gsr.files import WritingError
-
-        complain(str(error))
-        return NOT_WRITTEN if isinstance(error, WritingError) else FAILED
+        return complain_of(error)
     except MemoryError:
         complain("there is not enough memory; use fewer rows or columns")
         return FAILED
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     complain(str(message))
-
-
-# ---- arguments -----------------------------------------------------------------------------------
 
 
 def _parser(command: str | None) -> argparse.ArgumentParser:
@@ -148,39 +128,24 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     return parser
 
 
+# ---- small commands ------------------------------------------------------------------------------
+
+
 def add(commands: Parsers) -> None:
     """Add the commands of this module to the parser."""
-    demo = commands.add_parser("demo", description=_sentence("demo"))
+    about = "Find a law in data that come with the package."
+    demo = add_command(commands, "demo", _demo, about)
     demo.add_argument("--seed", type=at_least(int, 0), default=0, metavar="N", help="default: 0")
     demo.add_argument(
         "--max-time", type=at_least(float, 0), default=3.0, metavar="S", help="seconds; default: 3"
     )
-    demo.set_defaults(command=_demo)
-    config = commands.add_parser(
-        "config",
-        description="Print an example of a settings file, with every key, its meaning and its "
-        "default.",
-        epilog="examples:\n  gsr config -o run.toml\n  gsr fit --config run.toml",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    config.add_argument(
-        "-o", "--output", type=writable_file, metavar="FILE", help="write it there instead"
-    )
-    add_overwrite(config)
-    config.set_defaults(command=_config)
-    doctor = commands.add_parser("doctor", description=_sentence("doctor"))
+    about = "Print an example of a settings file, with every key, its meaning and its default."
+    examples = "examples:\n  gsr config -o run.toml\n  gsr fit --config run.toml"
+    add_output(add_command(commands, "config", _config, about, examples), "write it there instead")
+    about = "Check what works on this machine, and what to do about the rest."
+    doctor = add_command(commands, "doctor", _doctor, about)
     doctor.add_argument("--json", action="store_true", help="print it as JSON")
-    doctor.set_defaults(command=_doctor)
-    info = commands.add_parser("info", description=_sentence("info"))
-    info.set_defaults(command=_info)
-
-
-def _sentence(command: str) -> str:
-    about = COMMANDS[command][0]
-    return f"{about[0].upper()}{about[1:]}."
-
-
-# ---- commands ------------------------------------------------------------------------------------
+    add_command(commands, "info", _info, "Print which build of the core is in use.")
 
 
 def _demo(arguments: argparse.Namespace) -> int:
@@ -194,11 +159,8 @@ def _config(arguments: argparse.Namespace) -> int:
     from gsr import files
     from gsr.runs.config import default_toml
 
-    if arguments.output is None:
-        show(default_toml())
-        return OK
     files.check_output(arguments.output, overwrite=arguments.overwrite)
-    files.write(arguments.output, default_toml())
+    show_or_write(default_toml(), arguments.output)
     return OK
 
 
