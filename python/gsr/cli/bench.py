@@ -7,16 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from gsr.cli.terminal import (
-    INTERRUPTED,
-    OK,
-    Parsers,
-    add_command,
-    add_overwrite,
-    at_least,
-    console,
-    writable_file,
-)
+from gsr.cli import terminal
 from gsr.exceptions import GSRError
 
 ABOUT = """\
@@ -41,56 +32,52 @@ RUNS, SECONDS = 25, 10.0
 #: Suites whose data are files that are not part of the project, and others of no known law.
 ON_FILES, OTHERS = ("nist", "empirical", "blackbox"), ("curves", "nolaw")
 
-HELP = {
-    "names": "suites or problems; paper is the five suites of the paper, all is every suite of "
-    "known laws. On their own: curves (standard curves from few rows with errors; names of curves "
-    "may follow), nolaw (noise), and with --data nist, empirical, "
-    "blackbox",
-    "preset": "of the estimator; paper is told the library of each problem; default: default",
-    "runs": "per problem; default: 25; of curves, nolaw and files 1",
-    "max_time": "seconds for one run; default: 10",
-    "max_evals": "evaluations of one run, instead of the default time: does not depend on the "
-    "machine",
-    "cpu_time": "likewise in seconds of processor time: for machines with other work to do",
-    "jobs": "processes; default: 1",
-    "json": "write all runs, or all timings, there",
-    "s_gsr": "look for y = f(x) only, the paper's s-GSR",
-    "noise": "Gaussian noise in y, in fractions of its root mean square",
-    "errors": "of curves: none, constant (2 %% of the standard deviation of y), relative (5 %% of "
-    "|y|), sigma (known for each row); default: all",
-    "data": "folder of the files of nist (.dat), empirical (.csv) or blackbox (.tsv.gz)",
-    "compare": "say what is better and worse in the second of two files of --json",
-    "list": "list the problems and run nothing",
-}
 
-
-def add(commands: Parsers) -> None:
+def add(commands: terminal.Parsers) -> None:
     """Add the command to the parser."""
-    bench = add_command(commands, "bench", _bench, ABOUT, EXAMPLES)
+    bench = terminal.add_command(commands, "bench", _bench, ABOUT, EXAMPLES)
 
-    def option(name: str, **how: Any) -> None:
-        bench.add_argument(f"--{name.replace('_', '-')}", help=HELP[name], **how)
+    def option(name: str, told: str, **how: Any) -> None:
+        bench.add_argument(name, help=told, **how)
 
-    bench.add_argument("names", nargs="*", metavar="SUITE", help=HELP["names"])
-    option("preset", choices=("default", "paper"), default="default")
-    option("runs", type=at_least(int, 1), metavar="N")
-    option("max_time", type=at_least(float, 0), metavar="S")
-    option("max_evals", type=at_least(int, 1), metavar="N")
-    option("cpu_time", type=at_least(float, 0), metavar="S")
-    option("jobs", type=at_least(int, 1), default=1, metavar="N")
-    option("json", type=writable_file, metavar="FILE")
-    option("s_gsr", action="store_true")
-    option("noise", type=_levels, default=(0.0,), metavar="F,...")
-    option("errors", type=_error_kinds, metavar="KIND,...")
-    option("data", type=Path, metavar="DIR")
-    option("compare", type=Path, nargs=2, metavar=("OLD", "NEW"))
-    add_overwrite(bench)
-    option("list", action="store_true")
+    number, amount = terminal.at_least(int, 1), terminal.at_least(float, 0)
+    told = (
+        "suites or problems; paper is the five suites of the paper, all is every suite of known "
+        "laws. On their own: curves (standard curves from few rows with errors; names of curves "
+        "may follow), nolaw (noise), and with --data nist, empirical, blackbox"
+    )
+    option("names", told, nargs="*", metavar="SUITE")
+    told = "of the estimator; paper is told the library of each problem; default: default"
+    option("--preset", told, choices=("default", "paper"), default="default")
+    told = "per problem; default: 25; of curves, nolaw and files 1"
+    option("--runs", told, type=number, metavar="N")
+    option("--max-time", "seconds for one run; default: 10", type=amount, metavar="S")
+    told = "evaluations of one run, instead of the default time: does not depend on the machine"
+    option("--max-evals", told, type=number, metavar="N")
+    told = "likewise in seconds of processor time: for machines with other work to do"
+    option("--cpu-time", told, type=amount, metavar="S")
+    option("--jobs", "processes; default: 1", type=number, default=1, metavar="N")
+    told = "write all runs, or all timings, there"
+    option("--json", told, type=terminal.writable_file, metavar="FILE")
+    option("--s-gsr", "look for y = f(x) only, the paper's s-GSR", action="store_true")
+    told = "Gaussian noise in y, in fractions of its root mean square"
+    option("--noise", told, type=_levels, default=(0.0,), metavar="F,...")
+    told = (
+        "of curves: none, constant (2 %% of the standard deviation of y), relative (5 %% of "
+        "|y|), sigma (known for each row); default: all"
+    )
+    option("--errors", told, type=_error_kinds, metavar="KIND,...")
+    told = "folder of the files of nist (.dat), empirical (.csv) or blackbox (.tsv.gz)"
+    option("--data", told, type=Path, metavar="DIR")
+    told = "say what is better and worse in the second of two files of --json"
+    option("--compare", told, type=Path, nargs=2, metavar=("OLD", "NEW"))
+    terminal.add_overwrite(bench)
+    option("--list", "list the problems and run nothing", action="store_true")
     bench.set_defaults(error=bench.error)
 
 
 def _levels(text: str) -> tuple[float, ...]:
-    convert = at_least(float, 0)
+    convert = terminal.at_least(float, 0)
     return tuple(dict.fromkeys(convert(part) for part in text.split(",")))
 
 
@@ -124,8 +111,8 @@ def _compare(arguments: argparse.Namespace) -> int:
     from gsr.benchmarks import comparison
 
     old, new = (comparison.read(path) for path in arguments.compare)
-    console().print(comparison.tables(old, new))
-    return OK
+    terminal.console().print(comparison.tables(old, new))
+    return terminal.OK
 
 
 def _selected(select: Callable[[Sequence[str]], Sequence[Any]], names: Sequence[str]) -> list[Any]:
@@ -147,8 +134,8 @@ def _estimator_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _show_tables(outcomes: Sequence[Any], wanted: int, tables: Callable[[Any], Any]) -> int:
     if outcomes:
-        console().print(tables(outcomes))
-    return OK if len(outcomes) == wanted else INTERRUPTED
+        terminal.console().print(tables(outcomes))
+    return terminal.OK if len(outcomes) == wanted else terminal.INTERRUPTED
 
 
 # ---- suites of known laws ------------------------------------------------------------------------
@@ -158,8 +145,8 @@ def _list(arguments: argparse.Namespace) -> int:
     from gsr.benchmarks.report import list_problems
     from gsr.benchmarks.suites import select
 
-    console().print(list_problems(_selected(select, arguments.names or ["all"])))
-    return OK
+    terminal.console().print(list_problems(_selected(select, arguments.names or ["all"])))
+    return terminal.OK
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -212,8 +199,8 @@ def _list_curves(names: list[str]) -> int:
     from gsr.benchmarks import curve_runs
     from gsr.benchmarks.suites.curves import select_curves
 
-    console().print(curve_runs.list_curves(_selected(select_curves, names)))
-    return OK
+    terminal.console().print(curve_runs.list_curves(_selected(select_curves, names)))
+    return terminal.OK
 
 
 def _run_curves(arguments: argparse.Namespace, names: list[str], how: dict[str, Any]) -> int:

@@ -12,24 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gsr import options
-from gsr.cli.terminal import (
-    INTERRUPTED,
-    NO_LAW,
-    NOT_WRITTEN,
-    OK,
-    Parsers,
-    add_command,
-    at_least,
-    complain,
-    laws_text,
-    listed,
-    paired,
-    show,
-    terminal_output,
-    terminated_like_interrupted,
-    uninterrupted,
-    writable_file,
-)
+from gsr.cli import terminal
 from gsr.exceptions import GSRError
 from gsr.options import OPTIONS, Flag, Option
 from gsr.value_types import Boolean, ListOf, Number, TableOf
@@ -70,9 +53,9 @@ GROUPS = ("data", "prior knowledge", "search", "running", "output")
 # ---- flags ---------------------------------------------------------------------------------------
 
 
-def add(commands: Parsers) -> None:
+def add(commands: terminal.Parsers) -> None:
     """Add the command to the parser."""
-    fit = add_command(commands, "fit", _fit, ABOUT, EPILOG)
+    fit = terminal.add_command(commands, "fit", _fit, ABOUT, EPILOG)
     fit.add_argument("data", nargs="?", metavar="TABLE", help="the file; - for standard input")
     groups = {name: fit.add_argument_group(name) for name in GROUPS}
     for option in OPTIONS:
@@ -84,11 +67,13 @@ def add(commands: Parsers) -> None:
     running.add_argument(
         "--set", metavar="KEY=VALUE", action="append", default=[], help="section.key=value"
     )
-    output.add_argument("--save", metavar="FILE", type=writable_file, help="write the model, JSON")
+    output.add_argument(
+        "--save", metavar="FILE", type=terminal.writable_file, help="write the model, JSON"
+    )
     output.add_argument(
         "--top",
         metavar="N",
-        type=at_least(int, 1),
+        type=terminal.at_least(int, 1),
         default=10,
         help="laws of the front to print, those that gain most; default: 10",
     )
@@ -114,7 +99,7 @@ def _how(option: Option, flag: Flag) -> dict[str, Any]:
     how["metavar"] = flag.metavar
     if kind == options.RULES:
         return {**how, "type": _rule, "action": "append"}
-    by_type = {Number: _number, ListOf: listed, TableOf: paired}
+    by_type = {Number: _number, ListOf: terminal.listed, TableOf: terminal.paired}
     return {**how, "type": READERS.get(option.key, by_type.get(type(kind), str))}
 
 
@@ -129,12 +114,12 @@ def _number(text: str) -> Any:
 
 
 def _one_or_list(text: str) -> Any:
-    names = listed(text)
+    names = terminal.listed(text)
     return names[0] if len(names) == 1 else names
 
 
 def _library(text: str) -> Any:
-    names = listed(text)
+    names = terminal.listed(text)
     return names[0] if names[0] in ("all", "table2", "table13") and len(names) == 1 else names
 
 
@@ -142,7 +127,7 @@ def _rule(text: str) -> tuple[str, list[str]]:
     name, equals, transformations = text.rpartition("=")
     if not equals or not name:
         raise argparse.ArgumentTypeError(f"must be like x1=sin,cos, got {text!r}")
-    return name.strip(), listed(transformations)
+    return name.strip(), terminal.listed(transformations)
 
 
 #: What reads the value of a flag, where the type of its option does not say it.
@@ -194,7 +179,7 @@ def _config(arguments: argparse.Namespace) -> Config:
 
 def _fit(arguments: argparse.Namespace) -> int:
     config = _config(arguments)
-    with terminal_output(config.get("log", "level")):
+    with terminal.show_log(config.get("log", "level")):
         return _fit_table(config, arguments)
 
 
@@ -219,10 +204,10 @@ def _fit_table(config: Config, arguments: argparse.Namespace) -> int:
         folder = run_folder.prepare(folder, config.get("run", "overwrite"), config=config)
     columns = data.columns[0] if data.y.ndim == 1 else list(data.columns)
     config = config.changed({("data", "target"): columns})
-    with config.locating(), terminated_like_interrupted():
+    with config.locating(), terminal.terminated_like_interrupted():
         model = _search(config, data)
     outcome = Outcome(model, data.X, data.y, config, config.data_path(), digest, data.weights)
-    with uninterrupted():
+    with terminal.uninterrupted():
         failures = _write(outcome, folder, arguments.save)
     try:
         _print(outcome, arguments)
@@ -300,15 +285,17 @@ def _write(outcome: Outcome, folder: Path | None, model_file: Path | None) -> li
 
 def _print(outcome: Outcome, arguments: argparse.Namespace) -> None:
     if arguments.json:
-        show(json.dumps(outcome.result(), indent=1, ensure_ascii=False))
+        terminal.show(json.dumps(outcome.result(), indent=1, ensure_ascii=False))
         return
     seed = outcome.config.get("run", "seed")
     for number, laws in enumerate(outcome.laws.values()):
         if arguments.quiet:
-            show(str(laws.model.equation_))
+            terminal.show(str(laws.model.equation_))
             continue
-        text = laws_text(laws.model, laws.table, arguments.top, rows=outcome.n_used, seed=seed)
-        show(f"\n{text}" if number else text)
+        text = terminal.laws_text(
+            laws.model, laws.table, arguments.top, rows=outcome.n_used, seed=seed
+        )
+        terminal.show(f"\n{text}" if number else text)
 
 
 def _log_left_out(outcome: Outcome, data: FitData) -> None:
@@ -322,16 +309,16 @@ def _log_left_out(outcome: Outcome, data: FitData) -> None:
 
 def _ending(outcome: Outcome, failures: list[str]) -> int:
     for failure in failures:
-        complain(failure)
+        terminal.complain(failure)
     if failures:
-        return NOT_WRITTEN
+        return terminal.NOT_WRITTEN
     everything = outcome.laws.values()
     if any(laws.model.status_ == "interrupted" for laws in everything):
-        return INTERRUPTED
+        return terminal.INTERRUPTED
     lacking = [laws.target for laws in everything if not laws.chosen.uses_features]
     for name in lacking:
         which = "" if outcome.is_one else f" for {name!r}"
         log.info(
             "no law better than a constant was found%s; give it more time, rows or features", which
         )
-    return NO_LAW if lacking else OK
+    return terminal.NO_LAW if lacking else terminal.OK

@@ -12,16 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from gsr import files
+from gsr.cli import terminal
 from gsr.cli.island_plan import COMMAND, PlannedRun, plan_run, read_config
-from gsr.cli.terminal import (
-    INTERRUPTED,
-    NO_LAW,
-    NOT_WRITTEN,
-    OK,
-    complain,
-    laws_text,
-    show,
-)
 from gsr.exceptions import GSRError
 from gsr.islands import journal
 from gsr.islands.checkpoints import Checkpoints
@@ -83,13 +75,13 @@ def exit_code(outcome: Outcome, written: bool) -> int:
     """Return how the program ends."""
     status = outcome.first.status_
     if not written:
-        return NOT_WRITTEN
+        return terminal.NOT_WRITTEN
     if status in ("terminated", "interrupted"):
-        return TERMINATED if status == "terminated" else INTERRUPTED
+        return TERMINATED if status == "terminated" else terminal.INTERRUPTED
     if all(laws.chosen.uses_features for laws in outcome.laws.values()):
-        return OK
+        return terminal.OK
     log.info("no law better than a constant was found; give it more time, rows or features")
-    return NO_LAW
+    return terminal.NO_LAW
 
 
 def print_law(outcome: Outcome, folder: str) -> None:
@@ -97,7 +89,7 @@ def print_law(outcome: Outcome, folder: str) -> None:
     (laws,) = outcome.laws.values()
     more = f"gsr show {os.path.relpath(folder)} --top {{all}}"
     seed = outcome.config.get("run", "seed")
-    show(laws_text(laws.model, laws.table, TOP, more, outcome.n_used, seed))
+    terminal.show(terminal.laws_text(laws.model, laws.table, TOP, more, outcome.n_used, seed))
 
 
 # ---- a run that has not ended --------------------------------------------------------------------
@@ -111,7 +103,7 @@ def finished(run: str | os.PathLike[str]) -> Iterator[Path]:
         yield folder
         return
     since = "no result yet" if not (folder / "result.json").exists() else "gone on since its result"
-    complain(f"the run in {folder} has {since}; this is what its checkpoints hold")
+    terminal.complain(f"the run in {folder} has {since}; this is what its checkpoints hold")
     outcome = _so_far(folder)
     with TemporaryDirectory(prefix="gsr-") as temporary:
         yield run_folder.write(temporary, outcome)

@@ -8,19 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gsr.cli.terminal import (
-    OK,
-    Parsers,
-    add_command,
-    add_output,
-    at_least,
-    between,
-    complain,
-    laws_text,
-    listed,
-    show,
-    show_or_write,
-)
+from gsr.cli import terminal
 from gsr.exceptions import GSRError
 
 if TYPE_CHECKING:
@@ -32,7 +20,7 @@ LANGUAGES = ("python", "numpy", "c", "torch", "jax")
 INDEX = "law, as numbered by gsr show; default: the chosen one"
 
 
-def add(commands: Parsers) -> None:
+def add(commands: terminal.Parsers) -> None:
     """Add the commands to the parser."""
     _add_predict(commands)
     _add_show(commands)
@@ -74,8 +62,8 @@ def _loaded(path: str, target: str | None) -> dict[str, GSRRegressor]:
 # ---- predict -------------------------------------------------------------------------------------
 
 
-def _add_predict(commands: Parsers) -> None:
-    parser = add_command(
+def _add_predict(commands: terminal.Parsers) -> None:
+    parser = terminal.add_command(
         commands,
         "predict",
         _predict,
@@ -86,15 +74,15 @@ def _add_predict(commands: Parsers) -> None:
     )
     parser.add_argument("model", metavar="MODEL", help=MODEL)
     parser.add_argument("data", metavar="TABLE", help="features under the same names; - for input")
-    add_output(parser, "write CSV there; default: print it")
+    terminal.add_output(parser, "write CSV there; default: print it")
     told = "also the ends of intervals that hold a new measurement with this probability"
-    parser.add_argument("--interval", type=between(0, 1), metavar="P", help=told)
+    parser.add_argument("--interval", type=terminal.between(0, 1), metavar="P", help=told)
     told = "with --interval: the standard deviation of each row, if the model was fitted with such"
     parser.add_argument("--errors", metavar="COLUMN", help=told)
-    parser.add_argument("--index", type=at_least(int, 0), metavar="K", help=INDEX)
+    parser.add_argument("--index", type=terminal.at_least(int, 0), metavar="K", help=INDEX)
     _add_target(parser, "predict this one only")
     told = "columns of the features in their order, where names differ"
-    parser.add_argument("--features", type=listed, metavar="COLUMN,...", help=told)
+    parser.add_argument("--features", type=terminal.listed, metavar="COLUMN,...", help=told)
     parser.add_argument("--header", action=argparse.BooleanOptionalAction, help="default: detected")
     parser.add_argument("--delimiter", metavar="CHAR", help="default: detected")
     parser.add_argument("--sheet", metavar="NAME", help="of an Excel workbook; default: the first")
@@ -114,8 +102,8 @@ def _predict(arguments: argparse.Namespace) -> int:
     for model in models.values():
         columns |= _predictions(model, X, sigma, arguments)
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-    show_or_write(as_csv(columns, rows), arguments.output)
-    return OK
+    terminal.show_or_write(as_csv(columns, rows), arguments.output)
+    return terminal.OK
 
 
 def _features(model: GSRRegressor, arguments: argparse.Namespace) -> tuple[Array, Array | None]:
@@ -133,7 +121,7 @@ def _features(model: GSRRegressor, arguments: argparse.Namespace) -> tuple[Array
         if all(name in present for name in names):
             return names
         if len(present) == len(names) and not any(name in present for name in names):
-            complain(f"the columns are taken in their order, as {', '.join(names)}")
+            terminal.complain(f"the columns are taken in their order, as {', '.join(names)}")
             return present
         absent = [name for name in names if name not in present]
         raise GSRError(
@@ -155,13 +143,13 @@ def _features(model: GSRRegressor, arguments: argparse.Namespace) -> tuple[Array
         sheet=arguments.sheet,
     )
     for note in table.notes:
-        complain(note)
+        terminal.complain(note)
     n_read = table.values.shape[1] - (arguments.errors is not None)
     if n_read != len(names):
         raise GSRError(f"the law has {len(names)} features, --features are {n_read}")
     gaps = int((~np.isfinite(table.values).all(axis=1)).sum())
     if gaps:
-        complain(f"{gaps} of {len(table.values)} rows miss a value; they are given nan")
+        terminal.complain(f"{gaps} of {len(table.values)} rows miss a value; they are given nan")
     sigma = None if arguments.errors is None else deviations(table, n_read)
     return table.values[:, :n_read], sigma
 
@@ -198,11 +186,13 @@ def _predictions(
 # ---- show, export, report ------------------------------------------------------------------------
 
 
-def _add_show(commands: Parsers) -> None:
+def _add_show(commands: terminal.Parsers) -> None:
     about, examples = "Print the laws of a model or a run.", "  gsr show runs/first --top 5"
-    parser = add_command(commands, "show", _show, about, f"examples:\n{examples}")
+    parser = terminal.add_command(commands, "show", _show, about, f"examples:\n{examples}")
     parser.add_argument("model", metavar="MODEL", help=MODEL)
-    parser.add_argument("--top", metavar="N", type=at_least(int, 1), help="laws; default: all")
+    parser.add_argument(
+        "--top", metavar="N", type=terminal.at_least(int, 1), help="laws; default: all"
+    )
     parser.add_argument("--latex", action="store_true", help="print the front as a LaTeX table")
     _add_target(parser, "show this one only")
 
@@ -212,13 +202,13 @@ def _show(arguments: argparse.Namespace) -> int:
     if arguments.latex:
         texts = [model.latex_table() for model in models]
     else:
-        texts = [laws_text(model, model.equations_, arguments.top) for model in models]
-    show("\n\n".join(texts))
-    return OK
+        texts = [terminal.laws_text(model, model.equations_, arguments.top) for model in models]
+    terminal.show("\n\n".join(texts))
+    return terminal.OK
 
 
-def _add_export(commands: Parsers) -> None:
-    parser = add_command(
+def _add_export(commands: terminal.Parsers) -> None:
+    parser = terminal.add_command(
         commands,
         "export",
         _export,
@@ -230,9 +220,9 @@ def _add_export(commands: Parsers) -> None:
     parser.add_argument("model", metavar="MODEL", help=MODEL)
     parser.add_argument("--language", choices=LANGUAGES, default="python", help="default: python")
     parser.add_argument("--name", default="law", help="of the function; default: law")
-    parser.add_argument("--index", type=at_least(int, 0), metavar="K", help=INDEX)
+    parser.add_argument("--index", type=terminal.at_least(int, 0), metavar="K", help=INDEX)
     _add_target(parser, "the one to write")
-    add_output(parser, "write it there; default: print it")
+    terminal.add_output(parser, "write it there; default: print it")
 
 
 def _export(arguments: argparse.Namespace) -> int:
@@ -242,16 +232,16 @@ def _export(arguments: argparse.Namespace) -> int:
         raise GSRError(f"the model has several targets: choose a --target of {', '.join(models)}")
     (model,) = models.values()
     source = model.export(arguments.language, index=arguments.index, name=arguments.name)
-    show_or_write(source, arguments.output)
-    return OK
+    terminal.show_or_write(source, arguments.output)
+    return terminal.OK
 
 
-def _add_report(commands: Parsers) -> None:
+def _add_report(commands: terminal.Parsers) -> None:
     about = "Make a web page of a run: laws, front, pictures, settings."
     examples = "  gsr report runs/first -o first.html"
-    parser = add_command(commands, "report", _report, about, f"examples:\n{examples}")
+    parser = terminal.add_command(commands, "report", _report, about, f"examples:\n{examples}")
     parser.add_argument("run", metavar="RUN", help="a run folder")
-    add_output(parser, "the page; default: report.html in the run folder")
+    terminal.add_output(parser, "the page; default: report.html in the run folder")
 
 
 def _report(arguments: argparse.Namespace) -> int:
@@ -263,5 +253,5 @@ def _report(arguments: argparse.Namespace) -> int:
     with finished(arguments.run) as folder:
         text = report.page(folder)
     files.write(out, text)
-    show(str(out))
-    return OK
+    terminal.show(str(out))
+    return terminal.OK

@@ -13,21 +13,7 @@ from importlib import import_module
 from typing import Any
 
 import gsr
-from gsr.cli.terminal import (
-    FAILED,
-    INTERRUPTED,
-    OK,
-    Parsers,
-    add_command,
-    add_output,
-    at_least,
-    complain,
-    complain_of,
-    console,
-    show,
-    show_or_write,
-    silence,
-)
+from gsr.cli import terminal
 from gsr.exceptions import GSRError
 
 EXAMPLES = """\
@@ -80,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     if arguments.command is None:
         parser.print_help()
-        return OK
+        return terminal.OK
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         return _run(arguments)
@@ -92,20 +78,20 @@ def _run(arguments: argparse.Namespace) -> int:
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
-        complain("interrupted")
-        return INTERRUPTED
+        terminal.complain("interrupted")
+        return terminal.INTERRUPTED
     except BrokenPipeError:  # whoever read has seen enough
-        silence()
-        return OK
+        terminal.silence()
+        return terminal.OK
     except (GSRError, OSError) as error:
-        return complain_of(error)
+        return terminal.complain_of(error)
     except MemoryError:
-        complain("there is not enough memory; use fewer rows or columns")
-        return FAILED
+        terminal.complain("there is not enough memory; use fewer rows or columns")
+        return terminal.FAILED
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    complain(str(message))
+    terminal.complain(str(message))
 
 
 def _parser(command: str | None) -> argparse.ArgumentParser:
@@ -131,28 +117,29 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
 # ---- small commands ------------------------------------------------------------------------------
 
 
-def add(commands: Parsers) -> None:
+def add(commands: terminal.Parsers) -> None:
     """Add the commands of this module to the parser."""
     about = "Find a law in data that come with the package."
-    demo = add_command(commands, "demo", _demo, about)
-    demo.add_argument("--seed", type=at_least(int, 0), default=0, metavar="N", help="default: 0")
-    demo.add_argument(
-        "--max-time", type=at_least(float, 0), default=3.0, metavar="S", help="seconds; default: 3"
-    )
+    demo = terminal.add_command(commands, "demo", _demo, about)
+    seed, seconds = terminal.at_least(int, 0), terminal.at_least(float, 0)
+    demo.add_argument("--seed", type=seed, default=0, metavar="N", help="default: 0")
+    told = "seconds; default: 3"
+    demo.add_argument("--max-time", type=seconds, default=3.0, metavar="S", help=told)
     about = "Print an example of a settings file, with every key, its meaning and its default."
     examples = "examples:\n  gsr config -o run.toml\n  gsr fit --config run.toml"
-    add_output(add_command(commands, "config", _config, about, examples), "write it there instead")
+    config = terminal.add_command(commands, "config", _config, about, examples)
+    terminal.add_output(config, "write it there instead")
     about = "Check what works on this machine, and what to do about the rest."
-    doctor = add_command(commands, "doctor", _doctor, about)
+    doctor = terminal.add_command(commands, "doctor", _doctor, about)
     doctor.add_argument("--json", action="store_true", help="print it as JSON")
-    add_command(commands, "info", _info, "Print which build of the core is in use.")
+    terminal.add_command(commands, "info", _info, "Print which build of the core is in use.")
 
 
 def _demo(arguments: argparse.Namespace) -> int:
     from gsr.cli import demo
 
-    demo.run(console(), arguments.seed, arguments.max_time)
-    return OK
+    demo.run(terminal.console(), arguments.seed, arguments.max_time)
+    return terminal.OK
 
 
 def _config(arguments: argparse.Namespace) -> int:
@@ -160,20 +147,20 @@ def _config(arguments: argparse.Namespace) -> int:
     from gsr.runs.config import default_toml
 
     files.check_output(arguments.output, overwrite=arguments.overwrite)
-    show_or_write(default_toml(), arguments.output)
-    return OK
+    terminal.show_or_write(default_toml(), arguments.output)
+    return terminal.OK
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
     from gsr.cli import doctor
 
     findings = doctor.examine()
-    show(doctor.as_json(findings) if arguments.json else doctor.as_text(findings))
-    return FAILED if doctor.is_broken(findings) else OK
+    terminal.show(doctor.as_json(findings) if arguments.json else doctor.as_text(findings))
+    return terminal.FAILED if doctor.is_broken(findings) else terminal.OK
 
 
 def _info(arguments: argparse.Namespace) -> int:
     from gsr.info import core_info
 
-    show("\n".join(f"{key:<12} {value}" for key, value in core_info().items()))
-    return OK
+    terminal.show("\n".join(f"{key:<12} {value}" for key, value in core_info().items()))
+    return terminal.OK

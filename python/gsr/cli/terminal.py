@@ -189,7 +189,7 @@ class TerminalHandler(logging.Handler):
 
 
 @contextlib.contextmanager
-def terminal_output(level: str = "info", rank: int = 0) -> Iterator[TerminalHandler]:
+def show_log(level: str = "info", rank: int = 0) -> Iterator[TerminalHandler]:
     """Print the log of gsr on standard error, from a level on."""
     logger = logging.getLogger("gsr")
     handler, before = TerminalHandler(rank), logger.level

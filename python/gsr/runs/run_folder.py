@@ -156,8 +156,8 @@ def prepare(folder: PathLike, overwrite: bool = False, config: Config | None = N
     """
     path = Path(folder)
     check(path)
-    inputs = (None, None) if config is None else (config.data_path(), config.file)
-    check_replaced(path, *inputs, overwrite)
+    data, given = (None, None) if config is None else (config.data_path(), config.file)
+    check_replaced(path, data, given, overwrite)
     probe = path / f".probe.{secrets.token_hex(6)}"
     try:
         path.mkdir(parents=True, exist_ok=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -123,54 +122,18 @@ def _arrow_numbers(column: Any, name: str, origin: str) -> Array:
 
 
 class Member(Source):
-    """A file in a ZIP archive, which may be damaged: then reading raises `GSRError`."""
+    """A file in a ZIP archive, kept in memory."""
 
     def __init__(self, outer: Source, member: str) -> None:
         self.path = Path(member)
         self.name = f"{outer.name} ({member})"
-        self._content = None
-        self._outer, self._member = outer, member
-
-    def raw(self) -> IO[bytes]:
-        """Open the unpacked bytes."""
-        return cast(IO[bytes], io.BufferedReader(_Unzipped(self._outer, self._member, self.name)))
-
-
-class _Unzipped(io.RawIOBase):
-    def __init__(self, outer: Source, member: str, name: str) -> None:
-        self._name, self._file = name, outer.seekable()
         try:
-            self._archive = zipfile.ZipFile(self._file)
-            self._stream = self._archive.open(member)
+            with outer.seekable() as stream, zipfile.ZipFile(stream) as archive:
+                self._content = archive.read(member)
+        except MemoryError:
+            raise
         except Exception as error:  # a damaged file fails in any way
-            self._file.close()
-            raise _damaged(name, error) from error
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        return self._stream.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._stream.tell()
-
-    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
-        try:
-            block = self._stream.read(len(buffer))
-        except Exception as error:
-            raise _damaged(self._name, error) from error
-        buffer[: len(block)] = block
-        return len(block)
-
-    def close(self) -> None:
-        if not self.closed:
-            self._archive.close()
-            self._file.close()
-        super().close()
+            raise _damaged(self.name, error) from error
 
 
 def _damaged(name: str, error: Exception) -> GSRError:
