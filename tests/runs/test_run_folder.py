@@ -23,8 +23,8 @@ Y = X[:, 0] ** 2 + X[:, 1]
 @pytest.fixture(scope="module")
 def outcome() -> Outcome:
     model = NamedRegressor(random_state=0, max_time=1).named(["a %", "b"], "y")
-    found = config.parse('[data]\npath = "d.csv"\n[run]\nseed = 0\noutput = "run"\n')
-    return Outcome(model.fit(X, Y), X, Y, found, "/data/d.csv", "0" * 64)
+    found = config.parse('[data]\npath = "/data/d.csv"\n[run]\nseed = 0\noutput = "run"\n')
+    return Outcome(model.fit(X, Y), X, Y, found, "0" * 64)
 
 
 def test_a_folder_holds_everything(outcome: Outcome, tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_a_folder_holds_everything(outcome: Outcome, tmp_path: Path) -> None:
     found = run_folder.read(folder)
     assert found["rows"] == 1200
     assert found["seed"] == 0
-    assert found["settings"]["data"] == {"path": "d.csv"}
+    assert found["settings"]["data"] == {"path": "/data/d.csv"}
     assert {"gsr", "numpy", "python"} <= set(found["versions"])
     np.testing.assert_array_equal(
         run_folder.load_model(folder).equation_.predict(X), outcome.model.equation_.predict(X)
@@ -74,7 +74,7 @@ def test_drafts_of_a_killed_run_are_removed(outcome: Outcome, tmp_path: Path) ->
 
 
 def test_wide_tables_have_small_samples(outcome: Outcome) -> None:
-    wide = Outcome(outcome.model, np.ones((200, 9_999)), np.ones(200), outcome.config, "-")
+    wide = Outcome(outcome.model, np.ones((200, 9_999)), np.ones(200), outcome.config)
     assert len(wide.sample_csv().splitlines()) == 1 + 100
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import platform
 import shutil
@@ -11,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import import_module, metadata
 from typing import Literal
 
@@ -63,11 +62,6 @@ def examine() -> list[Finding]:
     return [finding for part in parts for finding in part()]
 
 
-def is_broken(findings: list[Finding]) -> bool:
-    """Whether something that gsr cannot do without does not work."""
-    return any(finding.status == "broken" for finding in findings)
-
-
 def as_text(findings: list[Finding]) -> str:
     """Return the findings as lines."""
     width = max(len(finding.name) for finding in findings)
@@ -77,11 +71,6 @@ def as_text(findings: list[Finding]) -> str:
         if each.advice:
             lines.append(f"{'':<8} {'':<{width}}  -> {each.advice}")
     return "\n".join(lines)
-
-
-def as_json(findings: list[Finding]) -> str:
-    """Return the findings as JSON."""
-    return json.dumps([asdict(finding) for finding in findings], indent=1)
 
 
 # ---- Python and the package ------------------------------------------------------------------

@@ -206,7 +206,7 @@ def _fit_table(config: Config, arguments: argparse.Namespace) -> int:
     config = config.changed({("data", "target"): columns})
     with config.locating(), terminal.terminated_like_interrupted():
         model = _search(config, data)
-    outcome = Outcome(model, data.X, data.y, config, config.data_path(), digest, data.weights)
+    outcome = Outcome(model, data.X, data.y, config, digest, data.weights)
     with terminal.uninterrupted():
         failures = _write(outcome, folder, arguments.save)
     try:

@@ -346,7 +346,7 @@ def _begin(run: PlannedRun, folder: Path) -> None:
             with suppress(FileNotFoundError):  # the result belongs to the checkpoints
                 os.replace(folder / "result.json", aside / "result.json")
             log.info("the checkpoints of an earlier run are kept in %s", aside)
-    text = run_folder.config_text(folder, run.config, run.config.data_path(), COMMAND)
+    text = run_folder.config_text(folder, run.config, COMMAND)
     files.write(run_folder.config_path(folder, run.config.file), text)
 
 

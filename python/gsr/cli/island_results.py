@@ -48,10 +48,7 @@ def conclude(
         "seeds": [run.blueprint.seed_of(k) for k in range(n_islands)],
         **{"mpi": None, "migration_of_rank_0": None, **(more or {})},
     }
-    return Outcome(
-        run.model, data.X, data.y, run.config, run.config.data_path(), run.sha256, data.weights,
-        facts, COMMAND,
-    )  # fmt: skip
+    return Outcome(run.model, data.X, data.y, run.config, run.sha256, data.weights, facts, COMMAND)
 
 
 def write(run: PlannedRun, outcome: Outcome) -> bool:

@@ -6,6 +6,7 @@ A command is imported when it is asked for, so that `gsr --help` answers at once
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import warnings
 from collections.abc import Sequence
@@ -155,8 +156,12 @@ def _doctor(arguments: argparse.Namespace) -> int:
     from gsr.cli import doctor
 
     findings = doctor.examine()
-    terminal.show(doctor.as_json(findings) if arguments.json else doctor.as_text(findings))
-    return terminal.FAILED if doctor.is_broken(findings) else terminal.OK
+    if arguments.json:
+        terminal.show(json.dumps([vars(finding) for finding in findings], indent=1))
+    else:
+        terminal.show(doctor.as_text(findings))
+    is_broken = any(finding.status == "broken" for finding in findings)
+    return terminal.FAILED if is_broken else terminal.OK
 
 
 def _info(arguments: argparse.Namespace) -> int:

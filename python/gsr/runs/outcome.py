@@ -101,9 +101,8 @@ class Outcome:
     #: Training rows; y has a column for each target if there are several.
     X: Array
     y: Array
-    #: The settings, seed included; the path of the table (``"-"``: standard input); its SHA-256.
+    #: The settings, seed and path of the table included; the SHA-256 of the table.
     config: Config
-    data: str
     sha256: str | None = None
     weights: Array | None = None
     #: Further entries of ``result.json``.
@@ -156,7 +155,7 @@ class Outcome:
             "versions": {**core_info(), **{name: version(name) for name in LIBRARIES}},
             "rows": len(self.y),
             "rows_used": self.n_used,
-            "data": {"path": self.data, "sha256": self.sha256},
+            "data": {"path": self.config.data_path(), "sha256": self.sha256},
             **self.more,
         }
         plain: dict[str, Any] = files.plain(found)

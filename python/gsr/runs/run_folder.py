@@ -208,7 +208,7 @@ def _write_files(drafts: Path, folder: Path, outcome: Outcome) -> None:
     result = json.dumps(outcome.result(), indent=1, ensure_ascii=False, allow_nan=False)
     texts = {
         "equations.csv": outcome.equations_csv(),
-        CONFIG: config_text(folder, outcome.config, outcome.data, outcome.command),
+        CONFIG: config_text(folder, outcome.config, outcome.command),
         "history.csv": outcome.history_csv(),
         "sample.csv": outcome.sample_csv(),
         "result.json": result + "\n",
@@ -217,11 +217,12 @@ def _write_files(drafts: Path, folder: Path, outcome: Outcome) -> None:
         files.write(drafts / name, text)
 
 
-def config_text(folder: Path, config: Config, data: str, command: str) -> str:
+def config_text(folder: Path, config: Config, command: str) -> str:
     """Return the configuration that repeats a run, with the table's path relative to its folder.
 
     It leaves out the run folder, and whether to overwrite or resume.
     """
+    data = config.data_path()
     path = data if data == "-" else os.path.relpath(data, folder)
     left_out = (("run", "output"), ("run", "overwrite"), ("checkpoint", "resume"))
     changed = config.changed({("data", "path"): path}).without(*left_out)
