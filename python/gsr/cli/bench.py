@@ -35,7 +35,7 @@ ON_FILES, OTHERS = ("nist", "empirical", "blackbox"), ("curves", "nolaw")
 
 def add(commands: terminal.Parsers) -> None:
     """Add the command to the parser."""
-    bench = terminal.add_command(commands, "bench", _bench, ABOUT, EXAMPLES)
+    bench = terminal.add_command(commands, "bench", _bench, EXAMPLES, ABOUT)
 
     def option(name: str, told: str, **how: Any) -> None:
         bench.add_argument(name, help=told, **how)

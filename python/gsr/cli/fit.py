@@ -55,7 +55,7 @@ GROUPS = ("data", "prior knowledge", "search", "running", "output")
 
 def add(commands: terminal.Parsers) -> None:
     """Add the command to the parser."""
-    fit = terminal.add_command(commands, "fit", _fit, ABOUT, EPILOG)
+    fit = terminal.add_command(commands, "fit", _fit, EPILOG, ABOUT)
     fit.add_argument("data", nargs="?", metavar="TABLE", help="the file; - for standard input")
     groups = {name: fit.add_argument_group(name) for name in GROUPS}
     for option in OPTIONS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -98,26 +98,35 @@ class FitData:
 
 def load(source: Source, config: Config) -> FitData:
     """Read the table of a configuration, whose section `data` says what to take of it."""
-    roles = _Roles(config, source.name)
-    reading = {key: config.get("data", key) for key in ("header", "delimiter", "sheet")}
-    table = tables.read(source, columns=roles.columns, **reading)
+    data = config.section("data")
+    roles: dict[str, list[str]] = {}
+
+    def columns(names: Sequence[str]) -> list[int]:
+        roles.update(_roles(names, data, source.name))
+        numbers = {name: number for number, name in enumerate(names, start=1)}
+        return [numbers[name] for role in roles.values() for name in role]
+
+    reading = {key: data[key] for key in ("header", "delimiter", "sheet")}
+    table = tables.read(source, columns=columns, **reading)
+    targets, n = tuple(roles["target"]), len(roles["target"])
     for note in table.notes:
         log.info("%s", note)
-    if config.get("data", "target") is None:
-        log.info("the target is the last column, %r; --target chooses another", roles.targets[0])
-    table = _complete(table, config.get("data", "missing"))
+    if data["target"] is None:
+        log.info("the target is the last column, %r; --target chooses another", targets[0])
+    table = _complete(table, data["missing"])
     place = {name: number for number, name in enumerate(table.names)}
-    targets = [place[name] for name in roles.targets]
-    n = len(targets)
+    places = {role: [place[name] for name in roles[role]] for role in roles}
+    y = table.values[:, places["target"]]
+    weights, errors = places["weights"], places["errors"]
     numbered = ("y",) if n == 1 else tuple(f"y{k + 1}" for k in range(n))
     found = FitData(
-        X=table.values[:, [place[name] for name in roles.features]],
-        y=np.ascontiguousarray(table.values[:, targets[0] if roles.is_one else targets]),
-        weights=None if not roles.weights else table.values[:, place[roles.weights[0]]].copy(),
-        names=tuple(roles.features),
-        targets=roles.targets if table.named else numbered,
-        columns=roles.targets,
-        sigma=None if not roles.errors else deviations(table, place[roles.errors[0]]),
+        X=table.values[:, places["features"]],
+        y=np.ascontiguousarray(y if isinstance(data["target"], list) else y[:, 0]),
+        weights=table.values[:, weights[0]].copy() if weights else None,
+        names=tuple(roles["features"]),
+        targets=targets if table.named else numbered,
+        columns=targets,
+        sigma=deviations(table, errors[0]) if errors else None,
     )
     if not any(config.is_set(*key) for key in NAMING):
         found = _without_constants(found, table.origin)
@@ -139,104 +148,89 @@ def deviations(table: Table, column: int) -> Array:
     return sigma
 
 
-class _Roles:
-    """The names of features, targets, weights and errors among the columns of a table."""
+def _roles(names: Sequence[str], data: Mapping[str, Any], origin: str) -> dict[str, list[str]]:
+    """Return the names of features, target, weights and errors among the columns of a table."""
 
-    def __init__(self, config: Config, origin: str) -> None:
-        self._data = config.section("data")
-        self._origin = origin
-        self.is_one = not isinstance(self._data["target"], list)
-        self.features: list[str] = []
-        self.targets: tuple[str, ...] = ()
-        #: One or none.
-        self.weights: tuple[str, ...] = ()
-        self.errors: tuple[str, ...] = ()
+    def named(wanted: Column) -> str:
+        return names[tables.find(wanted, names, origin)]
 
-    def columns(self, names: Sequence[str]) -> list[int]:
-        """Return the numbers of the columns to read: features, targets, weights and errors."""
+    with about("data.drop"):
+        dropped = {named(each) for each in data["drop"]}
+    with about("data.weights"):
+        weights = [] if data["weights"] is None else [named(data["weights"])]
+    with about("data.errors"):
+        kept = [name for name in names if name not in dropped]
+        errors = _errors_column(data["errors"], kept, named, origin)
+    left = [name for name in kept if name not in (*weights, *errors)]
+    if not left:
+        raise GSRError(f"{origin}: no column is left to read", "data.drop")
+    asked = left[-1] if data["target"] is None else data["target"]
+    with about("data.target"):
+        targets = [named(each) for each in (asked if isinstance(asked, list) else [asked])]
+        roles = {"target": targets, "weights": weights, "errors": errors}
+        _check_roles(roles, dropped, origin)
+    with about("data.features", "data.drop", "data.target"):
+        features = [name for name in left if name not in targets]
+        if data["features"] is not None:
+            features = list(dict.fromkeys(map(named, data["features"])))
+            _check_features(features, roles, dropped, origin)
+        if not features:
+            told = f"there is no feature beside the target {_quoted(targets)}"
+            raise GSRError(f"{origin}: {told}")
+    return {"features": features, **roles}
 
-        def named(wanted: Column) -> str:
-            return names[tables.find(wanted, names, self._origin)]
 
-        data = self._data
-        with about("data.drop"):
-            dropped = {named(each) for each in data["drop"]}
-        with about("data.weights"):
-            self.weights = () if data["weights"] is None else (named(data["weights"]),)
-        with about("data.errors"):
-            self.errors = self._errors([name for name in names if name not in dropped], named)
-        of_rows = (*self.weights, *self.errors)
-        left = [name for name in names if name not in dropped and name not in of_rows]
-        if not left:
-            raise GSRError(f"{self._origin}: no column is left to read", "data.drop")
-        asked = left[-1] if data["target"] is None else data["target"]
-        with about("data.target"):
-            self.targets = tuple(map(named, [asked] if self.is_one else asked))
-            self._check_targets(dropped)
-        with about("data.features", "data.drop", "data.target"):
-            self.features = [name for name in left if name not in self.targets]
-            if data["features"] is not None:
-                self.features = list(dict.fromkeys(map(named, data["features"])))
-                self._check_features(dropped)
-            if not self.features:
-                beside = f"there is no feature beside the target {_quoted(self.targets)}"
-                raise GSRError(f"{self._origin}: {beside}")
-        numbers = {name: number for number, name in enumerate(names, start=1)}
-        return [numbers[name] for name in (*self.features, *self.targets, *of_rows)]
+def _errors_column(
+    asked: Column | None, names: Sequence[str], named: Callable[[Column], str], origin: str
+) -> list[str]:
+    """Return the column of standard deviations; none if `errors` is a kind or not set."""
+    if asked in ERRORS and asked in names:
+        raise GSRError(
+            f"{origin}: errors = {asked!r} is a kind of errors and a column; rename the column, or "
+            "drop it"
+        )
+    if asked is None or asked in ERRORS:
+        return []
+    try:
+        return [named(asked)]
+    except GSRError as error:
+        kinds = ", ".join(ERRORS)
+        raise GSRError(f"{error}; errors are a column, or one of {kinds}") from None
 
-    def _errors(self, names: Sequence[str], named: Callable[[Column], str]) -> tuple[str, ...]:
-        """Return the column of standard deviations; none if `errors` is a kind or not set."""
-        asked = self._data["errors"]
-        if asked in ERRORS and asked in names:
-            raise GSRError(
-                f"{self._origin}: errors = {asked!r} is a kind of errors and a column; rename the "
-                "column, or drop it"
-            )
-        if asked is None or asked in ERRORS:
-            return ()
-        try:
-            return (named(asked),)
-        except GSRError as error:
-            kinds = ", ".join(ERRORS)
-            raise GSRError(f"{error}; errors are a column, or one of {kinds}") from None
 
-    def _taken(self) -> Iterator[tuple[str, str]]:
-        """Yield the role and the name of each column that is no feature."""
-        roles = {"target": self.targets, "weights": self.weights, "errors": self.errors}
-        for role, names in roles.items():
-            for name in names:
-                yield role, name
-
-    def _check_targets(self, dropped: set[str]) -> None:
-        origin = self._origin
-        if not self.targets:
-            raise GSRError(f"{origin}: data.target is an empty list")
-        for role, name in self._taken():
+def _check_roles(roles: Mapping[str, list[str]], dropped: set[str], origin: str) -> None:
+    targets, errors = roles["target"], roles["errors"]
+    if not targets:
+        raise GSRError(f"{origin}: data.target is an empty list")
+    for role, names in roles.items():
+        for name in names:
             if name in dropped:
                 told = f"the {role} column {name!r} is among those to drop"
                 raise GSRError(f"{origin}: {told}", "data.drop")
-            if role != "target" and name in self.targets:
+            if role != "target" and name in targets:
                 raise GSRError(f"{origin}: {name!r} is both target and {role}", f"data.{role}")
-        if self.errors and self.weights:
-            told = "give either weights or a column of errors, not both"
-            raise GSRError(f"{origin}: {told}", "data.weights")
-        if self.errors and len(self.targets) > 1:
-            raise GSRError(
-                f"{origin}: the errors {self.errors[0]!r} are those of one target; fit targets "
-                "with given errors one by one",
-                "data.errors",
-            )
-        if len(set(self.targets)) < len(self.targets):
-            raise GSRError(f"{origin}: a target is there twice: {_quoted(self.targets)}")
+    if errors and roles["weights"]:
+        told = "give either weights or a column of errors, not both"
+        raise GSRError(f"{origin}: {told}", "data.weights")
+    if errors and len(targets) > 1:
+        raise GSRError(
+            f"{origin}: the errors {errors[0]!r} are those of one target; fit targets with given "
+            "errors one by one",
+            "data.errors",
+        )
+    if len(set(targets)) < len(targets):
+        raise GSRError(f"{origin}: a target is there twice: {_quoted(targets)}")
 
-    def _check_features(self, dropped: set[str]) -> None:
-        for name in self.features:
-            for role, other in self._taken():
-                if name == other:
-                    told = f"the {role} {name!r} is also among --features"
-                    raise GSRError(f"{self._origin}: {told}")
-            if name in dropped:
-                raise GSRError(f"{self._origin}: {name!r} is both among --features and --drop")
+
+def _check_features(
+    features: list[str], roles: Mapping[str, list[str]], dropped: set[str], origin: str
+) -> None:
+    for name in features:
+        for role, others in roles.items():
+            if name in others:
+                raise GSRError(f"{origin}: the {role} {name!r} is also among --features")
+        if name in dropped:
+            raise GSRError(f"{origin}: {name!r} is both among --features and --drop")
 
 
 def _quoted(names: Sequence[str]) -> str:

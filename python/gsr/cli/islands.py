@@ -56,7 +56,7 @@ exit codes:
 
 def add(commands: terminal.Parsers) -> None:
     """Add the command to the parser of `gsr`."""
-    _fill(terminal.add_command(commands, "islands", _command, ABOUT, EPILOG))
+    _fill(terminal.add_command(commands, "islands", _command, EPILOG, ABOUT))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

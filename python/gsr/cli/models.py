@@ -63,15 +63,12 @@ def _loaded(path: str, target: str | None) -> dict[str, GSRRegressor]:
 
 
 def _add_predict(commands: terminal.Parsers) -> None:
-    parser = terminal.add_command(
-        commands,
-        "predict",
-        _predict,
-        "Apply a law to a table.",
+    examples = (
         "examples:\n"
         "  gsr predict runs/first new.csv -o predictions.csv\n"
-        "  gsr predict model.json new.csv --interval 0.95 | head",
+        "  gsr predict model.json new.csv --interval 0.95 | head"
     )
+    parser = terminal.add_command(commands, "predict", _predict, examples)
     parser.add_argument("model", metavar="MODEL", help=MODEL)
     parser.add_argument("data", metavar="TABLE", help="features under the same names; - for input")
     terminal.add_output(parser, "write CSV there; default: print it")
@@ -187,12 +184,10 @@ def _predictions(
 
 
 def _add_show(commands: terminal.Parsers) -> None:
-    about, examples = "Print the laws of a model or a run.", "  gsr show runs/first --top 5"
-    parser = terminal.add_command(commands, "show", _show, about, f"examples:\n{examples}")
+    examples, number = "examples:\n  gsr show runs/first --top 5", terminal.at_least(int, 1)
+    parser = terminal.add_command(commands, "show", _show, examples)
     parser.add_argument("model", metavar="MODEL", help=MODEL)
-    parser.add_argument(
-        "--top", metavar="N", type=terminal.at_least(int, 1), help="laws; default: all"
-    )
+    parser.add_argument("--top", metavar="N", type=number, help="laws; default: all")
     parser.add_argument("--latex", action="store_true", help="print the front as a LaTeX table")
     _add_target(parser, "show this one only")
 
@@ -208,15 +203,12 @@ def _show(arguments: argparse.Namespace) -> int:
 
 
 def _add_export(commands: terminal.Parsers) -> None:
-    parser = terminal.add_command(
-        commands,
-        "export",
-        _export,
-        "Write a law as source code that needs no gsr.",
+    examples = (
         "examples:\n"
         "  gsr export runs/first --language c -o law.c\n"
-        "  gsr export model.json --language numpy --index 2",
+        "  gsr export model.json --language numpy --index 2"
     )
+    parser = terminal.add_command(commands, "export", _export, examples)
     parser.add_argument("model", metavar="MODEL", help=MODEL)
     parser.add_argument("--language", choices=LANGUAGES, default="python", help="default: python")
     parser.add_argument("--name", default="law", help="of the function; default: law")
@@ -237,9 +229,8 @@ def _export(arguments: argparse.Namespace) -> int:
 
 
 def _add_report(commands: terminal.Parsers) -> None:
-    about = "Make a web page of a run: laws, front, pictures, settings."
-    examples = "  gsr report runs/first -o first.html"
-    parser = terminal.add_command(commands, "report", _report, about, f"examples:\n{examples}")
+    examples = "examples:\n  gsr report runs/first -o first.html"
+    parser = terminal.add_command(commands, "report", _report, examples)
     parser.add_argument("run", metavar="RUN", help="a run folder")
     terminal.add_output(parser, "the page; default: report.html in the run folder")
 

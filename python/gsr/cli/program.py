@@ -39,21 +39,6 @@ exit codes:
 
 Results go to standard output, everything else to standard error.
 """
-#: What commands do, and the module that adds them, which may add several.
-COMMANDS = {
-    "demo": ("find a law in data that come with the package", "program"),
-    "fit": ("find a law in a table", "fit"),
-    "predict": ("apply a law to a table", "models"),
-    "show": ("print the laws of a model or a run", "models"),
-    "export": ("write a law as source code that needs no gsr", "models"),
-    "report": ("make a web page of a run: laws, front, pictures, settings", "models"),
-    "islands": ("search with many islands, on one machine or many (MPI)", "islands"),
-    "status": ("print how a run is doing, or how it ended", "status"),
-    "config": ("print an example of a settings file", "program"),
-    "bench": ("run benchmarks", "bench"),
-    "doctor": ("check what works on this machine, and what to do about the rest", "program"),
-    "info": ("print which build of the core is in use", "program"),
-}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -63,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     after Ctrl-C.
     """
     argv = sys.argv[1:] if argv is None else argv
-    parser = _parser(argv[0] if argv and argv[0] in COMMANDS else None)
+    parser = _parser(argv[0] if argv and argv[0] in terminal.COMMANDS else None)
     arguments = parser.parse_args(argv)
     if arguments.command is None:
         parser.print_help()
@@ -106,10 +91,10 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"gsr {gsr.__version__}")
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(metavar="command", title="commands")
-    module = COMMANDS[command][1] if command else None
+    module = terminal.COMMANDS[command][1] if command else None
     if module is not None:
         import_module(f"gsr.cli.{module}").add(commands)
-    for name, (about, other) in COMMANDS.items():
+    for name, (about, other) in terminal.COMMANDS.items():
         if other != module:
             commands.add_parser(name, help=about)
     return parser
@@ -120,20 +105,18 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
 
 def add(commands: terminal.Parsers) -> None:
     """Add the commands of this module to the parser."""
-    about = "Find a law in data that come with the package."
-    demo = terminal.add_command(commands, "demo", _demo, about)
+    demo = terminal.add_command(commands, "demo", _demo)
     seed, seconds = terminal.at_least(int, 0), terminal.at_least(float, 0)
     demo.add_argument("--seed", type=seed, default=0, metavar="N", help="default: 0")
     told = "seconds; default: 3"
     demo.add_argument("--max-time", type=seconds, default=3.0, metavar="S", help=told)
     about = "Print an example of a settings file, with every key, its meaning and its default."
     examples = "examples:\n  gsr config -o run.toml\n  gsr fit --config run.toml"
-    config = terminal.add_command(commands, "config", _config, about, examples)
+    config = terminal.add_command(commands, "config", _config, examples, about)
     terminal.add_output(config, "write it there instead")
-    about = "Check what works on this machine, and what to do about the rest."
-    doctor = terminal.add_command(commands, "doctor", _doctor, about)
+    doctor = terminal.add_command(commands, "doctor", _doctor)
     doctor.add_argument("--json", action="store_true", help="print it as JSON")
-    terminal.add_command(commands, "info", _info, "Print which build of the core is in use.")
+    terminal.add_command(commands, "info", _info)
 
 
 def _demo(arguments: argparse.Namespace) -> int:

@@ -26,9 +26,9 @@ TEXTS = ("state", "reason", "mode", "law")
 
 def add(commands: Parsers) -> None:
     """Add the command to the parser."""
-    about, examples = "Tell how a run is doing, or how it ended.", "  gsr status run\n"
-    examples += "  gsr status run --json"
-    parser = add_command(commands, "status", _status, about, f"examples:\n{examples}")
+    about = "Tell how a run is doing, or how it ended."
+    examples = "examples:\n  gsr status run\n  gsr status run --json"
+    parser = add_command(commands, "status", _status, examples, about)
     parser.add_argument("run", metavar="RUN", help="a run folder")
     parser.add_argument("--json", action="store_true", help="print it as JSON")
 

@@ -23,6 +23,21 @@ if TYPE_CHECKING:
 
 Parsers = Any  # what argparse returns for sub-commands has no public type
 OK, NO_LAW, FAILED, NOT_WRITTEN, INTERRUPTED = 0, 1, 2, 3, 130
+#: What commands do, and the module that adds them, which may add several.
+COMMANDS = {
+    "demo": ("find a law in data that come with the package", "program"),
+    "fit": ("find a law in a table", "fit"),
+    "predict": ("apply a law to a table", "models"),
+    "show": ("print the laws of a model or a run", "models"),
+    "export": ("write a law as source code that needs no gsr", "models"),
+    "report": ("make a web page of a run: laws, front, pictures, settings", "models"),
+    "islands": ("search with many islands, on one machine or many (MPI)", "islands"),
+    "status": ("print how a run is doing, or how it ended", "status"),
+    "config": ("print an example of a settings file", "program"),
+    "bench": ("run benchmarks", "bench"),
+    "doctor": ("check what works on this machine, and what to do about the rest", "program"),
+    "info": ("print which build of the core is in use", "program"),
+}
 
 # ---- arguments -----------------------------------------------------------------------------------
 
@@ -31,13 +46,14 @@ def add_command(
     commands: Parsers,
     name: str,
     run: Callable[[argparse.Namespace], int],
-    description: str,
     epilog: str | None = None,
+    description: str = "",
 ) -> Any:
     """Add a command to the parser of `gsr`, and return its parser."""
+    about = COMMANDS[name][0]
     parser = commands.add_parser(
         name,
-        description=description,
+        description=description or f"{about[0].upper()}{about[1:]}.",
         epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
