@@ -222,8 +222,7 @@ def _check_folder(config: Config, folder: str | Path | None) -> None:
     from gsr.runs import run_folder
 
     if folder is not None:
-        overwrite = config.get("run", "overwrite")
-        run_folder.check_replaced(folder, config.data_path(), config.file, overwrite)
+        run_folder.check_replaced(folder, config, config.get("run", "overwrite"))
 
 
 def _check_model_file(config: Config, folder: str | Path | None, path: Path | None) -> None:
@@ -231,8 +230,7 @@ def _check_model_file(config: Config, folder: str | Path | None, path: Path | No
     from gsr import files
     from gsr.runs import run_folder
 
-    inputs = [config.data_path(), *([] if config.file is None else [str(config.file)])]
-    files.check_output(path, inputs, config.get("run", "overwrite"))
+    files.check_output(path, config.inputs(), config.get("run", "overwrite"))
     if path is not None and folder is not None and run_folder.is_own_file(path, folder):
         raise GSRError(f"--save: {path} is a file of the run folder; choose another name")
 

@@ -311,7 +311,7 @@ def _check_folder(folder: Path, config: Config) -> None:
     where = where if where == "run.output" else f"{where}: run.output"
     try:
         run_folder.check(folder)
-        run_folder.check_replaced(folder, config.data_path(), config.file, overwrite=True)
+        run_folder.check_replaced(folder, config, overwrite=True)
     except (GSRError, files.WritingError) as error:
         raise type(error)(f"{where}: {error}") from error
 

@@ -127,6 +127,10 @@ class Config:
             raise GSRError("no data: name a table, or set data.path in the configuration")
         return str(path) if path == "-" else os.path.normpath(self.folder / path)
 
+    def inputs(self) -> list[str | Path]:
+        """Return the files that a run reads."""
+        return [self.data_path(), *([] if self.file is None else [self.file])]
+
     def changed(self, changes: Mapping[tuple[str, str], Any]) -> Config:
         """Return a configuration with some settings changed, unchecked."""
         values = {section: dict(keys) for section, keys in self.values.items()}

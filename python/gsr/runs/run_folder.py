@@ -102,21 +102,16 @@ def is_own_file(path: PathLike, folder: PathLike) -> bool:
 # ---- before a search -----------------------------------------------------------------------------
 
 
-def check_replaced(
-    folder: PathLike,
-    data: PathLike | None = None,
-    config: PathLike | None = None,
-    overwrite: bool = False,
-) -> None:
+def check_replaced(folder: PathLike, config: Config | None, overwrite: bool) -> None:
     """Raise if a run would replace a file that it must not; called before the search.
 
-    The table `data` and the file `config` of the run are never replaced, other files only if that
-    is allowed by `overwrite`.
+    The table and the file of its configuration are never replaced, other files only if that is
+    allowed by `overwrite`.
     """
     path = Path(folder)
-    own_config = config_path(path, config)
+    own_config = config_path(path, None if config is None else config.file)
     written = [own_config if name == CONFIG else path / name for name in FILES]
-    inputs = [each for each in (data, config) if each is not None]
+    inputs = [] if config is None else config.inputs()
     for each in (*written, path / OTHER_CONFIG, path / STATUS):
         if any(files.is_same(each, other) for other in inputs):
             raise GSRError(
@@ -156,8 +151,7 @@ def prepare(folder: PathLike, overwrite: bool = False, config: Config | None = N
     """
     path = Path(folder)
     check(path)
-    data, given = (None, None) if config is None else (config.data_path(), config.file)
-    check_replaced(path, data, given, overwrite)
+    check_replaced(path, config, overwrite)
     probe = path / f".probe.{secrets.token_hex(6)}"
     try:
         path.mkdir(parents=True, exist_ok=True)

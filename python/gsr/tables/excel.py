@@ -13,7 +13,7 @@ import numpy as np
 from gsr.exceptions import GSRError
 from gsr.files import Source
 from gsr.tables import Columns, Table, not_a_number, select
-from gsr.tables.text import header_names, is_header, value_of
+from gsr.tables.text import names_of, value_of
 
 #: A number, text, or None for an empty cell.
 Cell = float | str | None
@@ -28,11 +28,9 @@ def read(source: Source, columns: Columns, header: bool | None, sheet: str | Non
     rows, before = _trimmed(rows)
     if not rows:
         raise GSRError(f"{origin}: the sheet holds no rows")
-    texts = [[_text(cell) for cell in cells] for _, cells in rows[:2]]
-    named = is_header(texts[0], texts[-1]) if header is None else header
-    if named and len(rows) == 1:
-        raise GSRError(f"{origin}: there is a header, but there are no rows below it")
-    names = header_names(texts[0]) if named else tuple(f"x{k + 1}" for k in range(len(texts[0])))
+    first = [_text(cell) for cell in rows[0][1]]
+    second = [_text(cell) for cell in rows[1][1]] if len(rows) > 1 else []
+    names, named = names_of(first, second, header, origin)
     rows = rows[1:] if named else rows
     chosen = select(names, columns, origin)
     places = [(c, c + before + 1) for c in chosen]

@@ -126,18 +126,23 @@ def layout_of(source: Source, header: bool | None, delimiter: str | None) -> Lay
         rows = _rows(_Lines(stream, source.name), chosen)
         first_line, first = next(rows)
         second = next(rows, (0, []))[1]
-    named = is_header(first, second) if header is None else header
+    names, named = names_of(first, second, header, source.name)
+    return Layout(chosen, named, names, first_line if named else first_line - 1)
+
+
+def names_of(
+    first: Cells, second: Cells, header: bool | None, origin: str
+) -> tuple[tuple[str, ...], bool]:
+    """Return the names of the columns, and whether the first row holds them.
+
+    A column without a name in a header is called by its number.
+    """
+    named = _is_header(first, second) if header is None else header
     if not named:
-        names = tuple(f"x{k + 1}" for k in range(len(first)))
-        return Layout(chosen, False, names, first_line - 1)
+        return tuple(f"x{k + 1}" for k in range(len(first))), False
     if not second:
-        raise GSRError(f"{source.name}: there is a header, but there are no rows below it")
-    return Layout(chosen, True, header_names(first), first_line)
-
-
-def header_names(cells: Cells) -> tuple[str, ...]:
-    """Return the names of the columns; one without a name is called by its number."""
-    return tuple(cell.strip() or f"column {k}" for k, cell in enumerate(cells, start=1))
+        raise GSRError(f"{origin}: there is a header, but there are no rows below it")
+    return tuple(cell.strip() or f"column {k}" for k, cell in enumerate(first, start=1)), True
 
 
 def _spelled(delimiter: str) -> str:
@@ -182,7 +187,7 @@ def _words(line: str) -> Cells:
     return [quoted or word for quoted, word in _WORDS.findall(line)]
 
 
-def is_header(first: Cells, second: Cells) -> bool:
+def _is_header(first: Cells, second: Cells) -> bool:
     """Whether the first row is names: no numbers, or text where the second has numbers."""
     kinds = [_kind(cell) for cell in first]
     if "text" not in kinds:
