@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gsr import _core
+from gsr.encoding.fold import Values
 from gsr.encoding.rows import PRODUCT, IntegerMatrix, factors
-from gsr.encoding.values import Values
 from gsr.library import Library
 from gsr.traits import TRAITS
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import reference
 from gsr import _core
 from gsr.encoding import canonical, complexity, decode, encode, encode_target, evaluate, text
+from gsr.encoding.fold import negative_arguments
 from gsr.encoding.rows import (
     ONE,
     ROW,
@@ -19,7 +20,6 @@ from gsr.encoding.rows import (
     matrix_of,
     rows,
 )
-from gsr.encoding.values import negative_arguments
 from gsr.encoding.writing import number, weighted_sum
 from gsr.library import PRESETS, TABLE_2, TABLE_13, Library, Transformation
 

@@ -9,8 +9,8 @@ import pytest
 from scipy.optimize import brentq
 
 from gsr.encoding import encode, encode_target, evaluate
+from gsr.encoding.fold import values_of
 from gsr.encoding.rows import combined, factors, variable
-from gsr.encoding.values import argument_values
 from gsr.library import PRESETS, Library, Transformation
 from gsr.prediction.inversion import Branches, Inversion, closed_form
 from gsr.prediction.roots import Function, Scan, bracketed_roots
@@ -222,7 +222,7 @@ def test_lone_logarithms_know_their_argument(formula):
     y = np.linspace(-3, 3, 20)
     inversion = learned([(2.0, formula)], y)
     known = np.isfinite(inversion.function(y))
-    inside = argument_values(inversion.logarithm, y[known, None], ALL)
+    inside = values_of(inversion.logarithm, y[known, None], ALL)
     np.testing.assert_allclose(2 * np.log(np.abs(inside)), inversion.function(y[known]))
     # Only then the sign of the argument is the sign that is lost.
     assert inversion.is_logarithm == (formula != "ln(y^2 - 1)")

@@ -10,8 +10,8 @@ import sympy
 import gsr
 from gsr import Transformation, intervals
 from gsr.encoding import decode, encode, evaluate, latex, text
+from gsr.encoding.fold import values_of
 from gsr.encoding.rows import factors
-from gsr.encoding.values import row_values
 from gsr.equation import Equation
 from gsr.export import LANGUAGES, source
 from gsr.library import Library, resolve
@@ -100,7 +100,7 @@ def test_values_and_predictions():
     expected = np.arcsinh(X[:, 0] * X[:, 1]) / X[:, 1]
     np.testing.assert_allclose(evaluate([MATRIX], LIBRARY, X)[:, 0], expected, rtol=1e-15)
     np.testing.assert_array_equal(
-        row_values(factors(MATRIX, LIBRARY)[0], X, LIBRARY), np.arcsinh(X[:, 0] * X[:, 1])
+        values_of(factors(MATRIX, LIBRARY)[0], X, LIBRARY), np.arcsinh(X[:, 0] * X[:, 1])
     )
     solved = equation([MATRIX], np.sinh(2 * expected), [[[CODE]]])
     np.testing.assert_allclose(solved.predict(X), np.sinh(2 * expected), rtol=1e-12)

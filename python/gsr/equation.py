@@ -13,10 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gsr.encoding import decode, evaluate, latex, law_complexity
-from gsr.encoding.fold import fold
+from gsr.encoding.fold import fold, negative_arguments, values_of
 from gsr.encoding.matrices import Decoder
 from gsr.encoding.rows import Argument, Matrix, is_constant, rows
-from gsr.encoding.values import negative_arguments, row_values
 from gsr.encoding.writing import Writer, shown_name, text, weighted_sum
 from gsr.exceptions import GSRError, PredictionWarning
 from gsr.library import Library
@@ -266,7 +265,7 @@ class Equation:
         writer = Writer(self.library, self._name, ())
         for row in (row for matrix in self.phi for row in rows(matrix, self.library)):
             if row is not None:  # inner rows come later, and are the better reason
-                undefined = ~np.isfinite(row_values(row, X, self.library))
+                undefined = ~np.isfinite(values_of(row, X, self.library))
                 reasons[undefined] = f"{writer.basis_function([row])} is undefined"
         for k, name in enumerate(self.feature_names):
             reasons[~np.isfinite(X[:, k])] = f"{shown_name(name)} is not finite"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from gsr.encoding.forms import with_cube_roots
+from gsr.encoding.sympy_forms import with_cube_roots
 from gsr.encoding.writing import DIGITS, weighted_sum
 from gsr.encoding.writing import number as shortened
 

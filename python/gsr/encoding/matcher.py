@@ -4,52 +4,61 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import sympy
+
 from gsr import _core
-from gsr.encoding.forms import cube_root, without_bars
-from gsr.encoding.powers import Argument, Power, argument_of, merged, scales_for
 from gsr.encoding.rows import PRODUCT, SUM, VARIABLE
+from gsr.encoding.sympy_forms import cube_root, without_bars
 from gsr.exceptions import GSRError
-from gsr.formula import expression as read_expression
 from gsr.library import Library
 from gsr.transformation import EXPONENTIALS, POWERS, Transformation
 
+Argument = tuple[int, tuple[int, ...]]
 FoundRow = tuple[int, int, tuple[int, ...]]
+#: The transformations t and 1/t, by name.
+UNITS = {name: power for name, power in POWERS.items() if abs(power) == 1}
 
 
-def parsed(expression: Any, names: Sequence[str]) -> Any:
-    """Return text or an expression as a SymPy expression in real variables."""
-    import sympy
+@dataclass(frozen=True)
+class Power:
+    """A row whose transformation is a power, so that k times its argument is k^power times it."""
 
-    symbols = {name: sympy.Symbol(name, real=True) for name in names}
-    if isinstance(expression, str):
-        return read_expression(expression, symbols)
-    found = sympy.sympify(expression, strict=True)
-    unknown = sorted(s.name for s in found.free_symbols if s.name not in symbols)
-    if unknown:
-        raise GSRError(f"{unknown[0]!r} is not one of the variables {', '.join(symbols)}")
-    return found.xreplace({s: symbols[s.name] for s in found.free_symbols})
+    name: str
+    power: Fraction
+    argument: Argument
+
+    def scaled(self, k: int) -> Power:
+        """Return the row with k copies of the argument."""
+        variables = tuple(sorted(self.argument[1] * k))
+        return self if k == 1 else replace(self, argument=(SUM, variables))
 
 
-class Matcher:
-    """Splits a product into rows.
+class Encoder:
+    """Turns expressions in variables into rows of a library, with so many operands at most."""
 
-    Parameters
-    ----------
-    library : Library
-        Transformations to choose from.
-    names : sequence of str
-        The variables.
-    n_v : int
-        Most operands of one argument.
-    """
+    def __init__(self, library: Library, names: Sequence[str], width: int) -> None:
+        self.library, self.names, self.width = library, list(names), width
+        entries = enumerate(library.entries)
+        #: Codes of the user's transformations.
+        self.own = [code for code, entry in entries if isinstance(entry, Transformation)]
 
-    def __init__(self, library: Library, names: Sequence[str], n_v: int) -> None:
-        self.library = library
-        self.names = list(names)
-        self.n_v = n_v
+    def cannot(self, part: Any) -> GSRError:
+        """Return the error about a part that cannot be encoded."""
+        return GSRError(
+            f"the factor {part} cannot be encoded with the transformations"
+            f" {', '.join(self.library.names)} and at most {self.width} operands"
+        )
+
+
+class Matcher(Encoder):
+    """Splits a product into rows."""
+
+    def __init__(self, library: Library, names: Sequence[str], width: int) -> None:
+        super().__init__(library, names, width)
         self.calls: list[FoundRow] = []
         self.monomial: Counter[int] = Counter()
         self.sums: Counter[Argument] = Counter()
@@ -57,8 +66,6 @@ class Matcher:
 
     def match(self, expression: Any) -> list[FoundRow]:
         """Return rows (code, argument type, variables) whose product is the expression."""
-        import sympy
-
         expression = self._own(expression)
         coefficient = sympy.Integer(1)
         for factor in sympy.Mul.make_args(expression):
@@ -79,12 +86,9 @@ class Matcher:
 
         They come first, because their forms may be products that would be taken apart.
         """
-        import sympy
-
-        own = [k for k, e in enumerate(self.library.entries) if isinstance(e, Transformation)]
         rests = [
             (sympy.powsimp(expression / self.library.sympy(code, argument)), (code, *read))
-            for code in own
+            for code in self.own
             for argument, read in self._candidates(expression, roots=True)
         ]
         if rests:
@@ -99,8 +103,6 @@ class Matcher:
 
         SymPy pulls a minus through sums, and a square through products (`roots`).
         """
-        import sympy
-
         for part in sympy.preorder_traversal(expression):
             for argument in (part, -part, *([sympy.sqrt(part)] if roots else [])):
                 if argument.has(sympy.Abs):
@@ -110,8 +112,6 @@ class Matcher:
                     yield argument, read
 
     def _factor(self, factor: Any) -> None:
-        import sympy
-
         if isinstance(factor, sympy.exp):
             self._exponential(factor)
             return
@@ -121,7 +121,7 @@ class Matcher:
         if power.is_Integer and power > 0 and self._call(base, int(power)):
             return
         if not power.is_Rational or power.q > 3 or not self._raise(base, power):
-            raise self._cannot(factor)
+            raise self.cannot(factor)
 
     def _call(self, factor: Any, times: int) -> bool:
         powers = (*POWERS, "abs")
@@ -135,33 +135,30 @@ class Matcher:
 
     def _exponential(self, factor: Any) -> None:
         """exp(a + b - c) = exp(a + b) exp(-c): linear terms stay together, products do not."""
-        import sympy
-
         linear: dict[str, list[int]] = {EXPONENTIALS[1.0]: [], EXPONENTIALS[-1.0]: []}
         found: list[tuple[str, Argument]] = []
         for term in sympy.Add.make_args(factor.exp):
             n, part = term.as_coeff_Mul()
             read = self._argument(part)
             if read is None or not n.is_Integer:
-                raise self._cannot(factor)
+                raise self.cannot(factor)
             name = EXPONENTIALS[1.0 if n > 0 else -1.0]
             if read[0] == VARIABLE:
                 linear[name] += list(read[1]) * abs(int(n))
             else:
                 found += [(name, read)] * abs(int(n))
         for name, variables in linear.items():
-            for start in range(0, len(variables), self.n_v):
-                found.append((name, argument_of(SUM, sorted(variables)[start : start + self.n_v])))
+            for start in range(0, len(variables), self.width):
+                some = sorted(variables)[start : start + self.width]
+                found.append((name, argument_of(SUM, some)))
         if any(name not in self.library for name, _ in found):
-            raise self._cannot(factor)
+            raise self.cannot(factor)
         self.calls += [(self.library.code(name), *read) for name, read in found]
 
     # ---- powers ------------------------------------------------------------------------------
 
     def _raise(self, base: Any, power: Any) -> bool:
         """Take note of base^power, whose power is a multiple of one half or one third."""
-        import sympy
-
         if isinstance(base, sympy.Abs):
             return self._raise_size(base.args[0], power)
         if isinstance(base, cube_root()):
@@ -207,11 +204,11 @@ class Matcher:
             return powers
         sixth = coefficient**6
         if coefficient.is_positive and sixth.is_Rational:
-            scales = scales_for(powers, Fraction(int(sixth.p), int(sixth.q)), self.n_v)
+            scales = scales_for(powers, Fraction(int(sixth.p), int(sixth.q)), self.width)
             if scales is not None:
                 scaled = [p.scaled(k) for p, k in zip(powers, scales, strict=True)]
-                return merged(scaled, self.n_v)
-        raise self._cannot(coefficient)
+                return merged(scaled, self.width)
+        raise self.cannot(coefficient)
 
     def _sum_rows(self) -> list[Power]:
         return [row for argument, n in self.sums.items() for row in self._fewest(argument, n)]
@@ -226,13 +223,13 @@ class Matcher:
             whole = self._fewest(argument_of(PRODUCT, sorted(above)), powers.pop())
             if len(whole) == 1:
                 found = [row for row in found if row.power < 0] + whole
-        return merged(found, self.n_v)
+        return merged(found, self.width)
 
     def _fewest(self, argument: Argument, n: int, plain: bool = False) -> list[Power]:
         """Return as few rows as can be whose product is argument^n; identities alone if plain."""
         if n < 0:
             if "inverse" not in self.library:
-                raise self._cannot(f"{self._written(argument)}^{n}")
+                raise self.cannot(f"{self._written(argument)}^{n}")
             return [Power("inverse", Fraction(-1), argument)] * -n
         named = ("identity",) if plain and "identity" in self.library else tuple(POWERS)
         usable = [(x, int(POWERS[x])) for x in named if x in self.library and POWERS[x] >= 1]
@@ -243,15 +240,13 @@ class Matcher:
                     way = [*best[reach - q], Power(name, Fraction(q), argument)]
                     best[reach] = min(best.get(reach, way), way, key=len)
         if n not in best:
-            raise self._cannot(f"{self._written(argument)}^{n}")
+            raise self.cannot(f"{self._written(argument)}^{n}")
         return best[n]
 
     # ---- arguments ---------------------------------------------------------------------------
 
     def _argument(self, expression: Any) -> Argument | None:
         """Read a variable, a sum or a product of variables with multiplicities."""
-        import sympy
-
         linear = self._operands(sympy.Add.make_args(expression), lambda t: t.as_coeff_Mul()[::-1])
         if linear:
             return argument_of(SUM, linear)
@@ -262,17 +257,54 @@ class Matcher:
         operands: list[int] = []
         for part in parts:
             symbol, n = split(part)
-            if not symbol.is_Symbol or not n.is_Integer or not 0 < n <= self.n_v:
+            if not symbol.is_Symbol or not n.is_Integer or not 0 < n <= self.width:
                 return None
             operands += [self.names.index(symbol.name) + 1] * int(n)
-        return sorted(operands) if len(operands) <= self.n_v else None
+        return sorted(operands) if len(operands) <= self.width else None
 
     def _written(self, argument: Argument) -> str:
         shown = [self.names[v - 1] for v in argument[1]]
         return shown[0] if len(shown) == 1 else f"({' + '.join(shown)})"
 
-    def _cannot(self, factor: Any) -> GSRError:
-        return GSRError(
-            f"the factor {factor} cannot be encoded with the transformations"
-            f" {', '.join(self.library.names)} and at most {self.n_v} operands"
-        )
+
+# ---- powers -----------------------------------------------------------------------------------
+
+
+def argument_of(kind: int, variables: Sequence[int]) -> Argument:
+    """Return (argument type, variables); a lone operand is no sum or product."""
+    return (VARIABLE if len(variables) == 1 else kind), tuple(variables)
+
+
+def merged(powers: list[Power], n_v: int) -> list[Power]:
+    """Put single variables under identity, and those under inverse, into products."""
+    kept = [p for p in powers if not _single(p)]
+    for name, power in UNITS.items():
+        lone = sorted(p.argument[1][0] for p in powers if _single(p) and p.name == name)
+        for start in range(0, len(lone), n_v):
+            argument = argument_of(PRODUCT, lone[start : start + n_v])
+            kept.append(Power(name, power, argument))
+    return kept
+
+
+def _single(power: Power) -> bool:
+    return power.name in UNITS and power.argument[0] == VARIABLE
+
+
+def scales_for(powers: list[Power], sixth: Fraction, n_v: int) -> list[int] | None:
+    """Return k_i with prod k_i^(6 power_i) = sixth, where k_i copies fit into the argument."""
+    reached: dict[Fraction, list[int]] = {Fraction(1): []}
+    for power in powers:
+        kind, variables = power.argument
+        most = 1 if kind == PRODUCT else n_v // len(variables)
+        step: dict[Fraction, list[int]] = {}
+        for k in (k for k in range(1, most + 1) if _only_primes_of(sixth, k)):
+            factor = Fraction(k) ** int(6 * power.power)
+            for value, scales in reached.items():
+                step.setdefault(value * factor, [*scales, k])
+        reached = step
+    return reached.get(sixth)
+
+
+def _only_primes_of(value: Fraction, k: int) -> bool:
+    """Tell whether k could matter: primes that are not in the value would have to cancel."""
+    return pow(value.numerator * value.denominator, k.bit_length(), k) == 0

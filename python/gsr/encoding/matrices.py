@@ -14,10 +14,7 @@ from typing import Any
 import numpy as np
 
 from gsr import _core
-from gsr.encoding.composer import Composer
 from gsr.encoding.fold import Arithmetic, fold
-from gsr.encoding.forms import with_cube_roots
-from gsr.encoding.matcher import Matcher, parsed
 from gsr.encoding.rows import (
     VARIABLE,
     WEIGHTED,
@@ -30,7 +27,9 @@ from gsr.encoding.rows import (
     matrix_of,
     name_of,
 )
+from gsr.encoding.sympy_forms import with_cube_roots
 from gsr.exceptions import GSRError
+from gsr.formula import expression as read_expression
 from gsr.library import Library
 from gsr.transformation import Array
 
@@ -61,9 +60,7 @@ def law_complexity(
     A coefficient with its product and sum sign adds 3 to a basis function; the constant is 2; the
     leading target term has no coefficient.
     """
-    nodes = -TERM
-    for matrix in psi:
-        nodes += TERM + complexity(matrix, target_library)
+    nodes = -TERM + sum(TERM + complexity(matrix, target_library) for matrix in psi)
     for matrix in phi:
         constant = not factors(matrix, library)
         nodes += 2 if constant else TERM + complexity(matrix, library, n_features)
@@ -120,17 +117,7 @@ def decode(
 
 
 class Decoder(Arithmetic[Any]):
-    """Turns rows into SymPy expressions.
-
-    Parameters
-    ----------
-    library : Library
-        Their mapping table.
-    name : callable
-        Gives the name of a variable, a str or a Symbol.
-    absolute : bool or collection of int
-        Which rows of ln have bars.
-    """
+    """Turns rows into SymPy expressions."""
 
     def __init__(
         self,
@@ -141,38 +128,31 @@ class Decoder(Arithmetic[Any]):
         self.library, self.name, self.absolute = library, name, absolute
 
     def variable(self, v: int) -> Any:
-        """Return a symbol."""
         import sympy
 
         name = self.name(v)
         return sympy.Symbol(name, real=True) if isinstance(name, str) else name
 
     def one(self) -> Any:
-        """Return 1."""
         return constant(1)
 
     def scale(self, value: Any, factor: float) -> Any:
-        """Return a multiple; weights are Floats."""
         return constant(factor) * value
 
     def add(self, terms: Sequence[Any]) -> Any:
-        """Return a sum."""
         import sympy
 
         return sympy.Add(*terms)
 
     def power(self, value: Any, n: int) -> Any:
-        """Return a power."""
         return value ** constant(n)
 
     def multiply(self, factors: Sequence[Any]) -> Any:
-        """Return a product."""
         import sympy
 
         return sympy.Mul(*factors)
 
     def call(self, row: Row, argument: Any) -> Any:
-        """Return the transformation of an argument."""
         import sympy
 
         if self.library.traits[row.code].of_magnitude and applies(self.absolute, row.number):
@@ -228,18 +208,7 @@ def encode(
 
 
 def encode_target(expression: Any, library: Library) -> IntegerMatrix:
-    """Return the basis matrix of an expression in y: of one column if that is enough.
-
-    Parameters
-    ----------
-    expression, library
-        As for `encode`.
-
-    Returns
-    -------
-    list of list of int
-        In canonical form.
-    """
+    """Return the basis matrix of an expression in y: of one column if that is enough."""
     form = parsed(expression, ["y"])
     try:
         matrix = _recognised(form, library, ["y"], 1)
@@ -250,11 +219,28 @@ def encode_target(expression: Any, library: Library) -> IntegerMatrix:
     return canonical(matrix, library)
 
 
+def parsed(expression: Any, names: Sequence[str]) -> Any:
+    """Return text or an expression as a SymPy expression in real variables."""
+    import sympy
+
+    symbols = {name: sympy.Symbol(name, real=True) for name in names}
+    if isinstance(expression, str):
+        return read_expression(expression, symbols)
+    found = sympy.sympify(expression, strict=True)
+    unknown = sorted(s.name for s in found.free_symbols if s.name not in symbols)
+    if unknown:
+        raise GSRError(f"{unknown[0]!r} is not one of the variables {', '.join(symbols)}")
+    return found.xreplace({s: symbols[s.name] for s in found.free_symbols})
+
+
 def _recognised(
     expression: Any, library: Library, names: Sequence[str], width: int
 ) -> IntegerMatrix:
     """Return a matrix as the paper has them if there is one and no number is better a weight."""
     import sympy
+
+    from gsr.encoding.composer import Composer
+    from gsr.encoding.matcher import Matcher
 
     if "cbrt" in library:
         expression = with_cube_roots(expression)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gsr.encoding.forms import with_cube_roots
+from gsr.encoding.sympy_forms import with_cube_roots
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.export.syntax import Expression

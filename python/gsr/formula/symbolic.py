@@ -54,21 +54,7 @@ class LimitError(GSRError):
 
 
 def expression(text: str, symbols: Mapping[str, Any]) -> Any:
-    """Return text as a SymPy expression.
-
-    Parameters
-    ----------
-    text : str
-        Numbers, symbols, pi, E, and functions of SymPy such as ``"x1*sin(x2)"``; ``^`` and ``**``
-        are powers.
-    symbols : mapping
-        From names to SymPy symbols.
-
-    Raises
-    ------
-    GSRError
-        Says where the text cannot be read; no Python in it is evaluated.
-    """
+    """Return text as a SymPy expression."""
     builder = Builder(symbols)
     builder.text = text
     node = parse(text, Grammar(symbols, builder.functions))
@@ -81,15 +67,7 @@ def expression(text: str, symbols: Mapping[str, Any]) -> Any:
 
 
 class Builder:
-    """Turns syntax trees into SymPy expressions.
-
-    Parameters
-    ----------
-    variables : mapping
-        From names to SymPy symbols.
-    functions : mapping, optional
-        From names of functions to those of SymPy.
-    """
+    """Turns syntax trees into SymPy expressions."""
 
     def __init__(self, variables: Mapping[str, Any], functions: Mapping[str, str] = EVERY) -> None:
         self.variables = variables

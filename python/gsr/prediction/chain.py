@@ -188,21 +188,17 @@ class _Factors(Algebra[Taken]):
         self.library = library
 
     def variable(self, v: int) -> Taken:
-        """Return a variable, which is whole."""
         return lambda q: [(v, q)]
 
     def one(self) -> Taken:
-        """Return 1, which is whole."""
         return self.variable(ONE)
 
     def total(self, argument: Argument, parts: Sequence[Taken]) -> Taken:
-        """Return a sum, which is whole unless it is one operand."""
         if argument.lone in (None, ONE):
             return lambda q: [(argument, q)]
         return self.product(argument, parts)
 
     def product(self, argument: Argument, parts: Sequence[Taken]) -> Taken:
-        """Return the factors of a product; sqrt(y^2) is not y."""
 
         def factors(q: Fraction) -> list[Factor]:
             if q.denominator != 1 and not isinstance(argument.lone, int):
@@ -213,7 +209,6 @@ class _Factors(Algebra[Taken]):
         return factors
 
     def call(self, row: Row, argument: Taken) -> Taken:
-        """Return a call, which is whole, or the factors of a power."""
         sign, power = -1 if row.reciprocal else 1, POWERS.get(self.library.names[row.code])
         if power is None:
             return lambda q: [(replace(row, reciprocal=False), sign * q)]

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gsr.encoding import evaluate
+from gsr.encoding.fold import values_of
 from gsr.encoding.rows import Argument, Matrix, Row, factors
-from gsr.encoding.values import argument_values
 from gsr.library import Library
 from gsr.prediction.chain import SAME, ClosedForm, closed_argument, closed_form, powers_of
 from gsr.prediction.roots import Function, Mask, Scan
@@ -119,19 +119,7 @@ def _function(library: Library, psi: Sequence[Matrix], beta: Array) -> Function:
 
 
 class Inversion:
-    """Solves g(y) = v.
-
-    Parameters
-    ----------
-    library : Library
-        Mapping table of the target.
-    psi : sequence of matrices
-        Basis functions of y.
-    beta : array
-        Their coefficients.
-    branches : Branches
-        How to choose among several solutions.
-    """
+    """Solves g(y) = v."""
 
     def __init__(
         self, library: Library, psi: Sequence[Matrix], beta: Array, branches: Branches
@@ -150,23 +138,7 @@ class Inversion:
         logarithms: Sequence[tuple[float, Argument]] = (),
         feature_library: Library | None = None,
     ) -> Inversion:
-        """Learn from training data which solution is meant.
-
-        Parameters
-        ----------
-        library, psi, beta
-            The target's side of the law.
-        X, y : array
-            Training data.
-        logarithms : sequence of (coefficient, Argument)
-            The terms of f that are one logarithm.
-        feature_library : Library, optional
-            Mapping table of the rows inside their arguments, if there are any.
-
-        Returns
-        -------
-        Inversion
-        """
+        """Learn from training data which solution is meant."""
         low, high = float(y.min()), float(y.max())
         plain = cls(library, psi, beta, Branches(low, high))
         signed, rule = plain.signed(y), None
@@ -221,7 +193,7 @@ class Inversion:
         """Return that whose sign the sign rule gives: t in g = ln|t|, else y."""
         if self.logarithm is None or not self.is_logarithm or self.logarithm.lone == 1:
             return y
-        values = argument_values(self.logarithm, y.reshape(-1, 1), self.library)
+        values = values_of(self.logarithm, y.reshape(-1, 1), self.library)
         return values.reshape(y.shape)
 
     def sides(self, y: Array) -> Numbers | None:
@@ -238,19 +210,7 @@ class Inversion:
         return bool(known.any() and np.allclose(value[known], mirrored[known], rtol=1e-9))
 
     def solve(self, v: Array, X: Array) -> Solution:
-        """Return the y of each row.
-
-        Parameters
-        ----------
-        v : array of shape (n,)
-            f(x), the values g(y) must have.
-        X : array of shape (n, d)
-            The features, which may decide between solutions.
-
-        Returns
-        -------
-        Solution
-        """
+        """Return the y of each row."""
         values = np.full(len(v), np.nan)
         guessed = np.zeros(len(v), bool)
         left = np.flatnonzero(np.isfinite(v))

@@ -113,15 +113,7 @@ class Segments:
 
 
 class Scan:
-    """The segments of g, and solutions on them.
-
-    Parameters
-    ----------
-    function : Function
-        g.
-    low, high : float
-        The range of y in the training data.
-    """
+    """The segments of g, and solutions on them."""
 
     def __init__(self, function: Function, low: float, high: float) -> None:
         self.function, self.low, self.high = function, low, high

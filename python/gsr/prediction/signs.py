@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from gsr.encoding.fold import values_of
 from gsr.encoding.rows import Argument, variable
-from gsr.encoding.values import argument_values
 from gsr.library import Library
 from gsr.transformation import Array
 
@@ -23,17 +23,7 @@ FAR = 1e6
 
 @dataclass(frozen=True)
 class SignRule:
-    """sign(y) = constant times the signs of some arguments.
-
-    Parameters
-    ----------
-    constant : int
-        1 or -1.
-    arguments : tuple of Argument
-        As in the rows of a basis matrix.
-    library : Library, optional
-        Mapping table of the rows inside the arguments, if there are any.
-    """
+    """sign(y) = constant times the signs of some arguments."""
 
     constant: int
     arguments: tuple[Argument, ...]
@@ -43,23 +33,13 @@ class SignRule:
         """Return 1 or -1 for each row of X; 0 where an argument is 0."""
         signs = np.full(len(X), float(self.constant))
         for argument in self.arguments:
-            signs *= np.sign(argument_values(argument, X, self.library))
+            signs *= np.sign(values_of(argument, X, self.library))
         return signs
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The training rows, to be asked for the y of the one nearest to a new row.
-
-    Parameters
-    ----------
-    scale : array of shape (d,)
-        Spread of each feature.
-    X : array of shape (N, d)
-        Training features.
-    y : array of shape (N,)
-        Their target.
-    """
+    """The training rows, to be asked for the y of the one nearest to a new row."""
 
     scale: Array
     X: Array
@@ -97,21 +77,6 @@ def parity_rule(
     """Find the sign in beta ln|y| = sum c ln|argument| + ...: the product of the odd powers.
 
     The complex logarithm with integer coefficients gives it exactly.
-
-    Parameters
-    ----------
-    X, y : array
-        Training data, on every row of which the rule must hold.
-    logarithms : sequence of (coefficient, Argument)
-        The terms of f that are one logarithm.
-    beta : float
-        The coefficient of ln|y|.
-    library : Library, optional
-        Mapping table of the rows inside the arguments, if there are any.
-
-    Returns
-    -------
-    SignRule or None
     """
     powers = [(c / beta, argument) for c, argument in logarithms]
     if any(abs(c - round(c)) > INTEGER_TOLERANCE for c, _ in powers):
@@ -130,7 +95,7 @@ def eliminated_rule(
     """
     arguments = [*logarithms, *(variable(v) for v in range(1, X.shape[1] + 1))]
     arguments = list(dict.fromkeys(arguments))
-    values = np.column_stack([argument_values(a, X, library) for a in arguments])
+    values = np.column_stack([values_of(a, X, library) for a in arguments])
     known = (values != 0).all(axis=1) & (y != 0)
     bits = np.column_stack([np.ones(len(X), bool), values < 0, y < 0])[known]
     chosen = _solve_bits(np.unique(bits, axis=0)) if len(bits) else None

@@ -256,19 +256,7 @@ class Fit(NamedTuple):
 
 
 def fit_constants(named: NamedConstants, encoded: Encode, data: Training, errors: str) -> Fit:
-    """Fit the constants of a formula, and find out about the noise.
-
-    Parameters
-    ----------
-    named : NamedConstants
-        The formula.
-    encoded : callable
-        Gives its structure for values of the constants and for coefficients of all terms.
-    data : Training
-        The rows, with weights as far as they are known.
-    errors : {"auto", "constant", "relative", "poisson"}
-        How measurements scatter.
-    """
+    """Fit the constants of a formula, and find out about the noise."""
     if errors in ("relative", "poisson"):
         data = data.with_noise(of_kind(errors, data.y), data.y)  # type: ignore[arg-type]
     found = fit(named.known, encoded, _to_start(data))

@@ -19,19 +19,7 @@ LIKE, LIKE_SHORT, SHORT = 0.8, 0.6, 3
 
 
 class FormulaBuilder(Builder):
-    """Builds expressions in which unknown names, and numbers with a point, are constants to fit.
-
-    Parameters
-    ----------
-    feature_names : sequence of str
-        The features.
-    target_name : str
-        The target.
-    library, target_library : Library
-        Whose own transformations may be used.
-    strict : bool
-        Whether a constant with a name like that of a variable is an error, not only a warning.
-    """
+    """Builds expressions in which unknown names, and numbers with a point, are constants to fit."""
 
     def __init__(
         self,
@@ -117,15 +105,7 @@ class FormulaBuilder(Builder):
 
 
 def nearest_name(name: str, variables: Iterable[str]) -> str | None:
-    """Return the variable that a name may be meant to be, if there is one.
-
-    Parameters
-    ----------
-    name : str
-        A name that is no variable. One that ends with 0, as x0, is a usual name of a constant.
-    variables : iterable of str
-        The variables.
-    """
+    """Return the variable that a name may be meant to be, if there is one."""
     stem = name.rstrip("0123456789")
     if len(name) == 1 or name.endswith("0"):
         return None

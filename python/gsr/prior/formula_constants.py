@@ -29,13 +29,6 @@ class NamedConstants:
     These are the constants inside functions, and for every coefficient that is fitted the letter
     that stands in it alone, or that scales a sum, as b in ``1/(a + b x)``. A coefficient without
     such a letter is a constant by itself.
-
-    Parameters
-    ----------
-    formula : Known
-        The formula as it is written.
-    d : int
-        Features.
     """
 
     def __init__(self, formula: Known, d: int) -> None:

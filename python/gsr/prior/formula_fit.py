@@ -49,17 +49,7 @@ class Found(NamedTuple):
 
 
 def fit(known: Known, encoded: Callable[..., Any], data: Training) -> Found:
-    """Return the formula as a fitted law.
-
-    Parameters
-    ----------
-    known : Known
-        The formula, as `reduced` gives it.
-    encoded : callable
-        Gives its structure for values of the constants and for coefficients of all terms.
-    data : Training
-        The rows.
-    """
+    """Return the formula as a fitted law."""
     model = Model(known, data.X.shape[1])
     n_constants = len(model.inner) + len(model.free)
     if len(data.y) < n_constants:
@@ -138,15 +128,7 @@ class Solved(NamedTuple):
 
 
 class Model:
-    """A formula as columns over the rows; `free` are the terms whose coefficients are linear.
-
-    Parameters
-    ----------
-    known : Known
-        The formula.
-    d : int
-        Features.
-    """
+    """A formula as columns over the rows; `free` are the terms whose coefficients are linear."""
 
     def __init__(self, known: Known, d: int) -> None:
         import sympy
@@ -266,19 +248,7 @@ def free_terms(terms: Sequence[Term]) -> set[int]:
 
 
 class Spare(NamedTuple):
-    """A constant that a coefficient holds already, as b in ``a (b x + c)``.
-
-    Parameters
-    ----------
-    symbol : symbol
-        The constant; it is 1.
-    term : int
-        Its term, counted over target and features.
-    power : int
-        That of the sum in which it stands.
-    partners : tuple of symbols
-        The other constants of the sum, which are divided by it.
-    """
+    """A constant that a coefficient holds already, as b in ``a (b x + c)``."""
 
     symbol: Any
     term: int

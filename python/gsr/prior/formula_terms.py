@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gsr.encoding.forms import of_reals, with_cube_roots, without_cube_roots
+from gsr.encoding.sympy_forms import of_reals, with_cube_roots, without_cube_roots
 from gsr.encoding.writing import shown_name
 from gsr.exceptions import GSRError
 from gsr.formula.parser import Grammar, Node, sides
@@ -28,15 +28,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Known:
-    """A formula: terms of the target, terms of the features, and the constants inside.
-
-    Parameters
-    ----------
-    target, features : tuple of Term
-        Their sums are equal.
-    starts : dict
-        From each constant to its starting value; None if the formula gives none.
-    """
+    """A formula: terms of the target, terms of the features, and the constants inside."""
 
     target: tuple[Term, ...]
     features: tuple[Term, ...]

@@ -47,17 +47,7 @@ def _chained(value: Interval, slope: Interval, bend: Interval, t: Jet) -> Jet:
 
 
 class Jets(Arithmetic[Jet]):
-    """Evaluates f(x) with its derivatives by one feature.
-
-    Parameters
-    ----------
-    library : Library
-        Mapping table of the features, which all have derivatives over intervals.
-    low, high : array of shape (n, d)
-        The boxes.
-    feature : int
-        The feature, counted from 0.
-    """
+    """Evaluates f(x) with its derivatives by one feature."""
 
     def __init__(self, library: Library, low: Array, high: Array, feature: int) -> None:
         self.library, self.n = library, len(low)
@@ -76,23 +66,18 @@ class Jets(Arithmetic[Jet]):
         return total
 
     def variable(self, v: int) -> Jet:
-        """Return a feature."""
         return self.variables[v - 1]
 
     def one(self) -> Jet:
-        """Return 1."""
         return _constant(1.0, self.n)
 
     def scale(self, value: Jet, factor: float) -> Jet:
-        """Return a multiple."""
         return Jet(*(scale(part, float(factor)) for part in value))
 
     def add(self, terms: Sequence[Jet]) -> Jet:
-        """Return a sum."""
         return reduce(_sum, terms) if terms else _constant(0.0, self.n)
 
     def power(self, value: Jet, n: int) -> Jet:
-        """Return a power."""
         if n == 1:
             return value
         t = value.value
@@ -101,11 +86,9 @@ class Jets(Arithmetic[Jet]):
         return _chained(power(t, n), slope, bend, value)
 
     def multiply(self, factors: Sequence[Jet]) -> Jet:
-        """Return a product."""
         return reduce(_product, factors) if factors else self.one()
 
     def call(self, row: Row, argument: Jet) -> Jet:
-        """Return a transformation of an argument."""
         traits, t = self.library.traits[row.code], argument.value
         assert traits.image and traits.slope and traits.bend
         found = _chained(traits.image(t), traits.slope(t), traits.bend(t), argument)

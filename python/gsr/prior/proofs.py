@@ -38,15 +38,7 @@ PROVED, OPEN = Verdict(True), Verdict(None)
 
 
 class Prover:
-    """Proves constraints for one law.
-
-    Parameters
-    ----------
-    equation : Equation
-        The law.
-    X : array of shape (N, d)
-        Training features.
-    """
+    """Proves constraints for one law."""
 
     def __init__(self, equation: Equation, X: Array) -> None:
         self.equation, self.X = equation, X

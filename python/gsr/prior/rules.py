@@ -110,23 +110,7 @@ def core_constraints(
     limits: Mapping[str, int],
     accept: Callable[[Any], bool] | None,
 ) -> Any:
-    """Return the core's constraints.
-
-    Parameters
-    ----------
-    rules : mapping
-        Of `forbidden`.
-    library, feature_names : Library, sequence of str
-        The features and their transformations; `target` likewise.
-    units : tuple of arrays, optional
-        Exponents of the features (d, bases) and of the target (bases,).
-    required : sequence of matrices
-        Terms that every law has.
-    limits : mapping
-        Limits on laws, by their names in the core; 0 for none.
-    accept : callable, optional
-        Called with every law that is about to be kept.
-    """
+    """Return the core's constraints."""
     constraints = _core.Constraints()
     d = len(feature_names)
     for k, name in enumerate(feature_names):

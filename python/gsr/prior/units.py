@@ -27,22 +27,7 @@ __all__ = ["Dimension", "check", "dimensions", "exponent_table", "parse"]
 def dimensions(
     units: Mapping[str, Any], feature_names: Sequence[str], target_name: str
 ) -> dict[str, Dimension]:
-    """Return the dimension of each feature and of the target, which must all have a unit.
-
-    Parameters
-    ----------
-    units : mapping
-        From names to units as `parse` takes them.
-    feature_names : sequence of str
-        The features.
-    target_name : str
-        The target.
-
-    Returns
-    -------
-    dict
-        In the order of the features, the target last.
-    """
+    """Return the dimension of each feature and of the target, which must all have a unit."""
     if not isinstance(units, Mapping):
         raise GSRError(f"units must be a mapping such as {{'x1': 'm', 'y': 's'}}, got {units!r}")
     names = [*feature_names, target_name]
@@ -68,22 +53,7 @@ def dimensions(
 def exponent_table(
     units: Mapping[str, Any], feature_names: Sequence[str], target_name: str
 ) -> tuple[Array, Array, tuple[str, ...]]:
-    """Return the exponents of all variables over the base dimensions that they use.
-
-    Parameters
-    ----------
-    units, feature_names, target_name
-        As for `dimensions`.
-
-    Returns
-    -------
-    features : array of shape (d, n_bases)
-        Exponents of the features.
-    target : array of shape (n_bases,)
-        Those of the target.
-    bases : tuple of str
-        Names of the base dimensions.
-    """
+    """Return the exponents of all variables over the base dimensions that they use."""
     found = dimensions(units, feature_names, target_name)
     bases = tuple(sorted({base for each in found.values() for base in each}, key=place))
     table = np.array([[float(each.get(b, 0)) for b in bases] for each in found.values()])
@@ -181,15 +151,12 @@ class _Dimensions(Algebra[_Finding]):
         return self.writer.basis_function(product) if product else "1", _Finding(total, broken)
 
     def variable(self, v: int) -> _Finding:
-        """Return the dimension of a variable."""
         return _Finding(self.given[v - 1])
 
     def one(self) -> _Finding:
-        """Return that of a number."""
         return _Finding(NONE)
 
     def product(self, argument: Argument, parts: Sequence[_Finding]) -> _Finding:
-        """Return the dimension of a product."""
         total, broken = NONE, _NOTHING
         for part, (_, times) in zip(parts, argument.parts, strict=True):
             broken += part.broken
@@ -199,7 +166,6 @@ class _Dimensions(Algebra[_Finding]):
         return _Finding(total, broken)
 
     def total(self, argument: Argument, parts: Sequence[_Finding]) -> _Finding:
-        """Return the dimension that all parts of a sum have."""
         fixed, broken = None, _NOTHING
         for part, (base, times) in zip(parts, argument.parts, strict=True):
             broken += part.broken
@@ -213,7 +179,6 @@ class _Dimensions(Algebra[_Finding]):
         return _Finding(fixed[1] if fixed else None, broken)
 
     def call(self, row: Row, argument: _Finding) -> _Finding:
-        """Return the dimension of a transformation; only powers take arguments with one."""
         found, broken, clash = argument
         if clash is not None:
             broken += (_differ(f"{self.writer.basis_function([row])}: ", *clash),)

@@ -34,15 +34,7 @@ FAILURES = (ArithmeticError, AttributeError, NotImplementedError, RecursionError
 
 
 class Structure(NamedTuple):
-    """A formula in the encoding of the search.
-
-    Parameters
-    ----------
-    psi, phi : list of matrices
-        Basis functions of the target and of the features.
-    beta, alpha : list of float
-        Their coefficients as far as the formula gives them, else 1; beta[0] is 1.
-    """
+    """A formula in the encoding of the search."""
 
     psi: list[IntegerMatrix]
     phi: list[IntegerMatrix]
@@ -106,23 +98,7 @@ def parse(
 def parse_terms(
     terms: Iterable[Any], feature_names: Sequence[str], library: Library, target_name: str = "y"
 ) -> list[IntegerMatrix]:
-    """Return terms of the features as basis matrices, without their coefficients.
-
-    Parameters
-    ----------
-    terms : iterable of str or sympy.Expr
-        Such as ``"x1*sin(x2)"``; each is one term, no sum of several.
-    feature_names : sequence of str
-        The features.
-    library : Library
-        What the matrices are made of.
-    target_name : str
-        The target, which must not be in them.
-
-    Returns
-    -------
-    list of matrices
-    """
+    """Return terms of the features as basis matrices, without their coefficients."""
     found = []
     for each in [terms] if isinstance(terms, str) else terms:
         reader = Reader(feature_names, target_name, library, library, strict=True)
