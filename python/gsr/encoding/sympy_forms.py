@@ -122,11 +122,13 @@ def without_bars(expression: Any) -> Any:
     return sympy.Mul(*(base**power for base, (_, power) in zip(bases, powers, strict=True)))
 
 
-def number_and_rest(expression: Any) -> tuple[Any, Any]:
-    """Return the number in front of an expression, and the rest."""
-    if not expression.free_symbols:
+def number_and_rest(expression: Any, variables: set[Any] | None = None) -> tuple[Any, Any]:
+    """Return the number in front of an expression, and the rest; other symbols are numbers too."""
+    symbols = expression.free_symbols
+    symbols = symbols if variables is None else symbols & variables
+    if not symbols:
         return expression, expression**0
-    found: tuple[Any, Any] = expression.as_independent(*expression.free_symbols, as_Add=False)
+    found: tuple[Any, Any] = expression.as_independent(*symbols, as_Add=False)
     return found
 
 

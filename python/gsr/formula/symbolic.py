@@ -46,7 +46,9 @@ ARGUMENTS: dict[str, Sequence[int]] = {
 #: SymPy writes out the values of these functions for whole numbers.
 COUNTED = ("factorial", "gamma", "harmonic", "zeta")
 BASES_OF_LOGARITHMS = {"log10": 10, "log2": 2}
-FAILURES = (ArithmeticError, AttributeError, NotImplementedError, TypeError, ValueError)
+FAILURES = (
+    ArithmeticError, AttributeError, NotImplementedError, RecursionError, TypeError, ValueError,
+)  # fmt: skip
 
 
 class LimitError(GSRError):
