@@ -17,7 +17,7 @@ from gsr.export import LANGUAGES, source
 from gsr.library import Library, resolve
 from gsr.prior import units
 from gsr.prior.constraints import Checker
-from gsr.prior.jets import Jets
+from gsr.prior.proofs import Jets
 from gsr.report import mathml
 from gsr.selection import freed, plainer
 from gsr.selection.fitted import FittedLaw, Training

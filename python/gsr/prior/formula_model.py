@@ -70,7 +70,7 @@ class FormulaModel:
         self.names = (*self._inner_names(), *map(self._coefficient_name, self.free))
 
     def _assigned(self, open_: set[int]) -> Iterator[tuple[int, Any]]:
-        """Yield terms with the letter that is free in their coefficient, in the order of freeing."""
+        """Yield terms with the letter that frees their coefficient, in the order of freeing."""
         rest = [k for k in sorted(open_) if self.expressions[k].free_symbols]
         while True:
             counts = Counter(s for k in rest for s in self.expressions[k].free_symbols)
