@@ -12,9 +12,16 @@ from gsr.encoding import encode, encode_target, evaluate
 from gsr.encoding.fold import values_of
 from gsr.encoding.rows import combined, factors, variable
 from gsr.library import PRESETS, Library, Transformation
-from gsr.prediction.inversion import Branches, Inversion, closed_form
+from gsr.prediction.inversion import (
+    Branches,
+    Inversion,
+    Neighbours,
+    SignRule,
+    closed_form,
+    eliminated_rule,
+    parity_rule,
+)
 from gsr.prediction.roots import Function, Scan, bracketed_roots
-from gsr.prediction.signs import Neighbours, SignRule, eliminated_rule, parity_rule
 from test_encoding import wider_matrix
 
 ALL = PRESETS["all"]

@@ -19,8 +19,7 @@ from gsr.encoding.rows import Argument, Matrix, is_constant, rows
 from gsr.encoding.writing import Writer, shown_name, text, weighted_sum
 from gsr.exceptions import GSRError, PredictionWarning
 from gsr.library import Library
-from gsr.prediction.explicit import explicit, logarithms
-from gsr.prediction.inversion import Inversion
+from gsr.prediction.inversion import Inversion, logarithms
 from gsr.transformation import Array
 
 Bars = tuple[tuple[int, ...], ...]
@@ -184,6 +183,8 @@ class Equation:
         list of sympy.Expr
             One for each branch that the training range meets; empty without a closed form.
         """
+        from gsr.prediction.explicit import explicit
+
         return explicit(self)
 
     def latex(self) -> str:

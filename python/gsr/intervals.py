@@ -100,7 +100,7 @@ def power(a: Interval, n: int) -> Interval:
 
 
 def halved(low: Array, high: Array, width: Array) -> tuple[Array, Array]:
-    """Cut boxes where they are widest; return where lower halves end, and where upper ones begin."""
+    """Cut boxes where they are widest; return where halves end below, and begin above."""
     cut = np.zeros(low.shape, bool)
     cut[np.arange(len(low)), width.argmax(axis=1)] = True
     middle = (low + high) / 2

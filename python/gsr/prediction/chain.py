@@ -174,6 +174,12 @@ def powers_of(product: Sequence[Row], library: Library) -> Powers:
     return _gathered(factor for row in product for factor in fold(row, _Factors(library))(ONCE))
 
 
+def exponent(matrix: Matrix, library: Library) -> float:
+    """Return q if the basis function is y^q."""
+    powers = powers_of(factors(matrix, library), library)
+    return float(powers[1]) if powers.keys() == {1} else np.nan
+
+
 def _gathered(factors: Iterable[Factor]) -> Powers:
     powers: Powers = {}
     for base, q in factors:
