@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gsr.encoding import evaluate
 from gsr.encoding.writing import number, shown_name
 from gsr.equation import Equation
 from gsr.exceptions import GSRError, suggestion
@@ -252,9 +251,7 @@ def _corners(d: int) -> Array:
 def predictions(equation: Equation, X: Array) -> Array:
     """Return what `Equation.predict` does, without its warnings."""
     with np.errstate(all="ignore"):
-        v = evaluate(equation.phi, equation.library, X) @ equation.alpha if equation.phi else 0.0
-        v = np.broadcast_to(np.asarray(v, dtype=float), (len(X),))
-        return equation.inversion.solve(v, X).values
+        return equation.solution(X).values
 
 
 # ---- reading ---------------------------------------------------------------------------------
