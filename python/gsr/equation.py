@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -144,7 +144,7 @@ class Equation:
 
     def as_encoded(self) -> str:
         """Return the law as text, term by term."""
-        return f"{_written(self._parts('y'))} = {_written(self._parts('x'))}"
+        return f"{self._left()} = {_written(self._parts('x'))}"
 
     def terms(self) -> tuple[Terms, Terms]:
         """Return (target terms, feature terms), each as (coefficient, SymPy expression)."""
@@ -206,6 +206,9 @@ class Equation:
         libraries = (self.library, self.target_library)
         return law_complexity(self.psi, self.phi, *libraries, len(self.feature_names))
 
+    def _left(self) -> str:
+        return _written(self._parts("y"))
+
     def _parts(self, side: str) -> list[Part]:
         """Return the terms of a side ("y" or "x") as they are written: the constant last."""
         if side == "y":
@@ -257,8 +260,8 @@ class Equation:
         return np.broadcast_to(np.asarray(v, dtype=float), (len(X),))
 
     def _warn_unsolved(self, X: Array, unsolved: Any) -> None:
-        v, left = self._right(X), _written(self._parts("y"))
-        reasons = np.full(len(X), f"f(x) is outside the range of {left}", dtype=object)
+        v = self._right(X)
+        reasons = np.full(len(X), f"f(x) is outside the range of {self._left()}", dtype=object)
         reasons[self.inversion.overflows(v)] = f"{shown_name(self.target_name)} overflows"
         reasons[~np.isfinite(v)] = "f(x) overflows"
         writer = Writer(self.library, self._name, ())
@@ -285,13 +288,11 @@ class Equation:
 
 
 def _written(parts: list[Part]) -> str:
-    terms: list[tuple[float, Callable[[str], str]]] = [
-        (c, partial(_term, *term)) for c, *term in parts
-    ]
-    return weighted_sum(terms)
+    return weighted_sum([(part[0], partial(_term, part)) for part in parts])
 
 
-def _term(matrix: Matrix, library: Library, names: Any, bars: Any, size: str = "") -> str:
+def _term(part: Part, size: str) -> str:
+    _, matrix, library, names, bars = part
     if is_constant(matrix, library):
         return size or "1"
     return text(matrix, library, names, absolute=bars, coefficient=size)
