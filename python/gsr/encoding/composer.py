@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -11,24 +11,28 @@ from typing import Any
 import sympy
 
 from gsr import _core
-from gsr.encoding.matcher import UNITS, Encoder
+from gsr.encoding.matcher import UNITS
 from gsr.encoding.rows import ONE, Argument, Part, Row, combined, matrix_of, variable
 from gsr.encoding.sympy_forms import cube_root, number_and_rest, without_bars
 from gsr.exceptions import GSRError
+from gsr.library import Library
 from gsr.transformation import POWERS
 
 #: The transformation that takes the n-th root.
 ROOTS = {power.denominator: name for name, power in POWERS.items() if power.numerator == 1}
 
 
-class Composer(Encoder):
+class Composer:
     """Turns an expression into a product of rows, whose arguments may hold inner rows."""
+
+    def __init__(self, library: Library, names: Sequence[str], width: int) -> None:
+        self.library, self.names, self.width = library, list(names), width
 
     def compose(self, expression: Any) -> list[Row]:
         """Return rows whose product is the expression."""
         number, rest = number_and_rest(expression)
         if rest == 1 and number != 1:
-            raise self.cannot(number)
+            raise self._cannot(number)
         product = self._product(rest)
         if number != 1:
             product = self._scaled(product, self._weight(number))
@@ -118,11 +122,11 @@ class Composer(Encoder):
             return Row(self._functions[expression.func], self._argument(inside))
         if expression.is_Symbol or expression.is_Add or expression.is_Mul:
             return self._identity(self._argument(expression))
-        raise self.cannot(expression)
+        raise self._cannot(expression)
 
     def _power(self, base: Any, power: Any) -> Row:
         if not power.is_Rational or not self._has_root(power.q):
-            raise self.cannot(sympy.Pow(base, power, evaluate=False))
+            raise self._cannot(sympy.Pow(base, power, evaluate=False))
         below, size = bool(power < 0), abs(power)
         if size == 1:
             return self._identity(self._argument(base), reciprocal=below)
@@ -172,7 +176,7 @@ class Composer(Encoder):
 
     def _own(self, expression: Any) -> Row | None:
         """Return a transformation of the user's that the expression, or its reciprocal, is."""
-        for code in self.own:
+        for code in self.library.own:
             for part in sympy.preorder_traversal(expression):
                 for argument in (part, -part):
                     if argument.is_number:
@@ -188,7 +192,7 @@ class Composer(Encoder):
                 divided = reciprocal != (power < 0)
                 if self.library.code(name) or not divided:
                     return Row(self.library.code(name), argument, divided)
-        raise self.cannot("identity")
+        raise self._cannot("identity")
 
     @property
     def _has_identity(self) -> bool:
@@ -196,7 +200,7 @@ class Composer(Encoder):
 
     def _named(self, name: str, argument: Argument, what: Any, reciprocal: bool = False) -> Row:
         if name not in self.library or (reciprocal and not self.library.code(name)):
-            raise self.cannot(what)
+            raise self._cannot(what)
         return Row(self.library.code(name), argument, reciprocal)
 
     @cached_property
@@ -237,14 +241,20 @@ class Composer(Encoder):
 
     def _weight(self, number: Any) -> float:
         if not number.is_real or not number.is_finite:
-            raise self.cannot(number)
+            raise self._cannot(number)
         return int(number) if number.is_Integer else float(number)
 
     def _checked(self, argument: Argument, expression: Any) -> Argument:
         total = sum(abs(times) for _, times in argument.parts)
         if (total if argument.is_product else len(argument.parts)) > self.width:
-            raise self.cannot(expression)
+            raise self._cannot(expression)
         return argument
+
+    def _cannot(self, part: Any) -> GSRError:
+        return GSRError(
+            f"the factor {part} cannot be encoded with the transformations"
+            f" {', '.join(self.library.names)} and at most {self.width} operands"
+        )
 
 
 def _base_and_power(expression: Any) -> tuple[Any, Any]:

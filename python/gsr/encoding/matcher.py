@@ -15,7 +15,7 @@ from gsr.encoding.rows import PRODUCT, SUM, VARIABLE
 from gsr.encoding.sympy_forms import cube_root, without_bars
 from gsr.exceptions import GSRError
 from gsr.library import Library
-from gsr.transformation import EXPONENTIALS, POWERS, Transformation
+from gsr.transformation import EXPONENTIALS, POWERS
 
 Argument = tuple[int, tuple[int, ...]]
 FoundRow = tuple[int, int, tuple[int, ...]]
@@ -37,28 +37,14 @@ class Power:
         return self if k == 1 else replace(self, argument=(SUM, variables))
 
 
-class Encoder:
-    """Turns expressions in variables into rows of a library, with so many operands at most."""
+class Matcher:
+    """Splits a product into rows; `n_v` operands fit into one argument.
 
-    def __init__(self, library: Library, names: Sequence[str], width: int) -> None:
-        self.library, self.names, self.width = library, list(names), width
-        entries = enumerate(library.entries)
-        #: Codes of the user's transformations.
-        self.own = [code for code, entry in entries if isinstance(entry, Transformation)]
+    It raises GSRError for what has no plain rows; `Composer` may have others for it.
+    """
 
-    def cannot(self, part: Any) -> GSRError:
-        """Return the error about a part that cannot be encoded."""
-        return GSRError(
-            f"the factor {part} cannot be encoded with the transformations"
-            f" {', '.join(self.library.names)} and at most {self.width} operands"
-        )
-
-
-class Matcher(Encoder):
-    """Splits a product into rows."""
-
-    def __init__(self, library: Library, names: Sequence[str], width: int) -> None:
-        super().__init__(library, names, width)
+    def __init__(self, library: Library, names: Sequence[str], n_v: int) -> None:
+        self.library, self.names, self.n_v = library, list(names), n_v
         self.calls: list[FoundRow] = []
         self.monomial: Counter[int] = Counter()
         self.sums: Counter[Argument] = Counter()
@@ -76,7 +62,7 @@ class Matcher(Encoder):
         powers = self._with_coefficient(coefficient)
         found = self.calls + [(self.library.code(p.name), *p.argument) for p in powers]
         if len(found) > _core.MAX_ROWS:
-            raise GSRError(f"{expression} cannot be encoded: more than {_core.MAX_ROWS} factors")
+            raise GSRError(f"more than {_core.MAX_ROWS} factors")
         return found
 
     # ---- functions ---------------------------------------------------------------------------
@@ -88,7 +74,7 @@ class Matcher(Encoder):
         """
         rests = [
             (sympy.powsimp(expression / self.library.sympy(code, argument)), (code, *read))
-            for code in self.own
+            for code in self.library.own
             for argument, read in self._candidates(expression, roots=True)
         ]
         if rests:
@@ -121,7 +107,7 @@ class Matcher(Encoder):
         if power.is_Integer and power > 0 and self._call(base, int(power)):
             return
         if not power.is_Rational or power.q > 3 or not self._raise(base, power):
-            raise self.cannot(factor)
+            raise GSRError(f"{factor} is no plain row")
 
     def _call(self, factor: Any, times: int) -> bool:
         powers = (*POWERS, "abs")
@@ -141,18 +127,18 @@ class Matcher(Encoder):
             n, part = term.as_coeff_Mul()
             read = self._argument(part)
             if read is None or not n.is_Integer:
-                raise self.cannot(factor)
+                raise GSRError(f"{factor} is no plain row")
             name = EXPONENTIALS[1.0 if n > 0 else -1.0]
             if read[0] == VARIABLE:
                 linear[name] += list(read[1]) * abs(int(n))
             else:
                 found += [(name, read)] * abs(int(n))
         for name, variables in linear.items():
-            for start in range(0, len(variables), self.width):
-                some = sorted(variables)[start : start + self.width]
-                found.append((name, argument_of(SUM, some)))
+            for start in range(0, len(variables), self.n_v):
+                some = sorted(variables)[start : start + self.n_v]
+                found.append((name, _argument_of(SUM, some)))
         if any(name not in self.library for name, _ in found):
-            raise self.cannot(factor)
+            raise GSRError(f"{factor} is no plain row")
         self.calls += [(self.library.code(name), *read) for name, read in found]
 
     # ---- powers ------------------------------------------------------------------------------
@@ -204,11 +190,11 @@ class Matcher(Encoder):
             return powers
         sixth = coefficient**6
         if coefficient.is_positive and sixth.is_Rational:
-            scales = scales_for(powers, Fraction(int(sixth.p), int(sixth.q)), self.width)
+            scales = _scales_for(powers, Fraction(int(sixth.p), int(sixth.q)), self.n_v)
             if scales is not None:
                 scaled = [p.scaled(k) for p, k in zip(powers, scales, strict=True)]
-                return merged(scaled, self.width)
-        raise self.cannot(coefficient)
+                return _merged(scaled, self.n_v)
+        raise GSRError(f"{coefficient} is no plain row")
 
     def _sum_rows(self) -> list[Power]:
         return [row for argument, n in self.sums.items() for row in self._fewest(argument, n)]
@@ -218,18 +204,16 @@ class Matcher(Encoder):
         powers = set(above.values())
         found: list[Power] = []
         for v, n in self.monomial.items():
-            found += self._fewest(argument_of(PRODUCT, [v]), n, plain=True)
+            found += self._fewest(_argument_of(PRODUCT, [v]), n, plain=True)
         if powers in ({2}, {3}):
-            whole = self._fewest(argument_of(PRODUCT, sorted(above)), powers.pop())
+            whole = self._fewest(_argument_of(PRODUCT, sorted(above)), powers.pop())
             if len(whole) == 1:
                 found = [row for row in found if row.power < 0] + whole
-        return merged(found, self.width)
+        return _merged(found, self.n_v)
 
     def _fewest(self, argument: Argument, n: int, plain: bool = False) -> list[Power]:
         """Return as few rows as can be whose product is argument^n; identities alone if plain."""
-        if n < 0:
-            if "inverse" not in self.library:
-                raise self.cannot(f"{self._written(argument)}^{n}")
+        if n < 0 and "inverse" in self.library:
             return [Power("inverse", Fraction(-1), argument)] * -n
         named = ("identity",) if plain and "identity" in self.library else tuple(POWERS)
         usable = [(x, int(POWERS[x])) for x in named if x in self.library and POWERS[x] >= 1]
@@ -240,7 +224,7 @@ class Matcher(Encoder):
                     way = [*best[reach - q], Power(name, Fraction(q), argument)]
                     best[reach] = min(best.get(reach, way), way, key=len)
         if n not in best:
-            raise self.cannot(f"{self._written(argument)}^{n}")
+            raise GSRError(f"{argument}^{n} is no plain row")
         return best[n]
 
     # ---- arguments ---------------------------------------------------------------------------
@@ -249,39 +233,35 @@ class Matcher(Encoder):
         """Read a variable, a sum or a product of variables with multiplicities."""
         linear = self._operands(sympy.Add.make_args(expression), lambda t: t.as_coeff_Mul()[::-1])
         if linear:
-            return argument_of(SUM, linear)
+            return _argument_of(SUM, linear)
         product = self._operands(sympy.Mul.make_args(expression), lambda f: f.as_base_exp())
-        return argument_of(PRODUCT, product) if product else None
+        return _argument_of(PRODUCT, product) if product else None
 
     def _operands(self, parts: Sequence[Any], split: Any) -> list[int] | None:
         operands: list[int] = []
         for part in parts:
             symbol, n = split(part)
-            if not symbol.is_Symbol or not n.is_Integer or not 0 < n <= self.width:
+            if not symbol.is_Symbol or not n.is_Integer or not 0 < n <= self.n_v:
                 return None
             operands += [self.names.index(symbol.name) + 1] * int(n)
-        return sorted(operands) if len(operands) <= self.width else None
-
-    def _written(self, argument: Argument) -> str:
-        shown = [self.names[v - 1] for v in argument[1]]
-        return shown[0] if len(shown) == 1 else f"({' + '.join(shown)})"
+        return sorted(operands) if len(operands) <= self.n_v else None
 
 
 # ---- powers -----------------------------------------------------------------------------------
 
 
-def argument_of(kind: int, variables: Sequence[int]) -> Argument:
+def _argument_of(kind: int, variables: Sequence[int]) -> Argument:
     """Return (argument type, variables); a lone operand is no sum or product."""
     return (VARIABLE if len(variables) == 1 else kind), tuple(variables)
 
 
-def merged(powers: list[Power], n_v: int) -> list[Power]:
+def _merged(powers: list[Power], n_v: int) -> list[Power]:
     """Put single variables under identity, and those under inverse, into products."""
     kept = [p for p in powers if not _single(p)]
     for name, power in UNITS.items():
         lone = sorted(p.argument[1][0] for p in powers if _single(p) and p.name == name)
         for start in range(0, len(lone), n_v):
-            argument = argument_of(PRODUCT, lone[start : start + n_v])
+            argument = _argument_of(PRODUCT, lone[start : start + n_v])
             kept.append(Power(name, power, argument))
     return kept
 
@@ -290,7 +270,7 @@ def _single(power: Power) -> bool:
     return power.name in UNITS and power.argument[0] == VARIABLE
 
 
-def scales_for(powers: list[Power], sixth: Fraction, n_v: int) -> list[int] | None:
+def _scales_for(powers: list[Power], sixth: Fraction, n_v: int) -> list[int] | None:
     """Return k_i with prod k_i^(6 power_i) = sixth, where k_i copies fit into the argument."""
     reached: dict[Fraction, list[int]] = {Fraction(1): []}
     for power in powers:

@@ -24,7 +24,7 @@ from gsr.exceptions import GSRError
 from gsr.formula.parser import Grammar, Node, sides
 from gsr.formula.symbolic import ELEMENTARY, MOST_POWER, Builder, raised
 from gsr.library import Library
-from gsr.transformation import BUILTINS, POWERS, Transformation
+from gsr.transformation import BUILTINS, POWERS
 
 #: How like a variable's name a constant's must be to be taken for a mistake; names of few letters
 #: differ by much if they differ in one.
@@ -88,8 +88,7 @@ class Reader(Builder):
         self.symbols = set(variables.values())
         self.target_name, self.strict = target_name, strict
         self.library, self.target_library = library, target_library
-        entries = (*library.entries, *target_library.entries)
-        self.own = {e.name for e in entries if isinstance(e, Transformation)}
+        self.own = {each.names[k] for each in (library, target_library) for k in each.own}
         self.functions = (self.functions | {*BUILTINS, *self.own}) - {"one"}
         #: From each constant to the value in the formula, and from each letter to its constant.
         self.starts: dict[Any, float | None] = {}
