@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
+from drawn_laws import wider_matrix
 from gsr.encoding import encode, encode_target, evaluate
 from gsr.encoding.fold import values_of
 from gsr.encoding.rows import combined, factors, variable
@@ -22,7 +23,6 @@ from gsr.prediction.inversion import (
     parity_rule,
 )
 from gsr.prediction.roots import Function, Scan, bracketed_roots
-from test_encoding import wider_matrix
 
 ALL = PRESETS["all"]
 RNG = np.random.default_rng(0)
