@@ -18,7 +18,9 @@ from gsr.encoding.matrices import Decoder
 from gsr.encoding.rows import Argument, Matrix, is_constant, rows
 from gsr.encoding.writing import Writer, shown_name, text, weighted_sum
 from gsr.exceptions import GSRError, PredictionWarning
+from gsr.lazy import sympy
 from gsr.library import Library
+from gsr.prediction.explicit import explicit
 from gsr.prediction.inversion import Inversion, Solution, logarithms
 from gsr.transformation import Array
 
@@ -168,8 +170,6 @@ class Equation:
 
     def sympy(self) -> Any:
         """Return the law as a SymPy equation, with the coefficients as they are."""
-        import sympy
-
         left, right = (
             sympy.Add(*(e if c == 1 else sympy.Float(c) * e for c, e in side))
             for side in self.terms()
@@ -184,8 +184,6 @@ class Equation:
         list of sympy.Expr
             One for each branch that the training range meets; empty without a closed form.
         """
-        from gsr.prediction.explicit import explicit
-
         return explicit(self)
 
     def latex(self) -> str:

@@ -8,13 +8,12 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-import sympy
-
 from gsr import _core
 from gsr.encoding.matcher import UNITS
 from gsr.encoding.rows import ONE, Argument, Part, Row, combined, matrix_of, variable
 from gsr.encoding.sympy_forms import cube_root, number_and_rest, without_bars
 from gsr.exceptions import GSRError
+from gsr.lazy import sympy
 from gsr.library import Library
 from gsr.transformation import POWERS
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-import sympy
-
 from gsr import _core
 from gsr.encoding.rows import PRODUCT, SUM, VARIABLE
 from gsr.encoding.sympy_forms import cube_root, without_bars
 from gsr.exceptions import GSRError
+from gsr.lazy import sympy
 from gsr.library import Library
 from gsr.transformation import EXPONENTIALS, POWERS
 

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from gsr import _core
+from gsr.encoding.composer import Composer
 from gsr.encoding.fold import Arithmetic, fold
+from gsr.encoding.matcher import Matcher
 from gsr.encoding.rows import (
     VARIABLE,
     WEIGHTED,
@@ -30,6 +32,7 @@ from gsr.encoding.rows import (
 from gsr.encoding.sympy_forms import with_cube_roots
 from gsr.exceptions import GSRError
 from gsr.formula import expression as read_expression
+from gsr.lazy import sympy
 from gsr.library import Library
 from gsr.transformation import Array
 
@@ -107,8 +110,6 @@ def decode(
     >>> decode([[1, 0, 2], [5, 1, 1]], TABLE_2)
     x2*log(x1)
     """
-    import sympy
-
     decoder = Decoder(library, lambda v: name_of(matrix, names, v), absolute)
     product = sympy.Integer(1)
     for row in factors(matrix, library):
@@ -128,8 +129,6 @@ class Decoder(Arithmetic[Any]):
         self.library, self.name, self.absolute = library, name, absolute
 
     def variable(self, v: int) -> Any:
-        import sympy
-
         name = self.name(v)
         return sympy.Symbol(name, real=True) if isinstance(name, str) else name
 
@@ -140,21 +139,15 @@ class Decoder(Arithmetic[Any]):
         return constant(factor) * value
 
     def add(self, terms: Sequence[Any]) -> Any:
-        import sympy
-
         return sympy.Add(*terms)
 
     def power(self, value: Any, n: int) -> Any:
         return value ** constant(n)
 
     def multiply(self, factors: Sequence[Any]) -> Any:
-        import sympy
-
         return sympy.Mul(*factors)
 
     def call(self, row: Row, argument: Any) -> Any:
-        import sympy
-
         if self.library.traits[row.code].of_magnitude and applies(self.absolute, row.number):
             argument = sympy.Abs(argument)
         value = self.library.sympy(row.code, argument)
@@ -163,8 +156,6 @@ class Decoder(Arithmetic[Any]):
 
 def constant(value: float) -> Any:
     """Return a multiple or a weight for SymPy; what was fitted is a Float unless it is 1 or -1."""
-    import sympy
-
     return sympy.Integer(value) if isinstance(value, int) or abs(value) == 1 else sympy.Float(value)
 
 
@@ -221,8 +212,6 @@ def encode_target(expression: Any, library: Library) -> IntegerMatrix:
 
 def parsed(expression: Any, names: Sequence[str]) -> Any:
     """Return text or an expression as a SymPy expression in real variables."""
-    import sympy
-
     symbols = {name: sympy.Symbol(name, real=True) for name in names}
     if isinstance(expression, str):
         return read_expression(expression, symbols)
@@ -237,11 +226,6 @@ def _recognised(
     expression: Any, library: Library, names: Sequence[str], width: int
 ) -> IntegerMatrix:
     """Return a matrix as the paper has them if there is one and no number is better a weight."""
-    import sympy
-
-    from gsr.encoding.composer import Composer
-    from gsr.encoding.matcher import Matcher
-
     if "cbrt" in library:
         expression = with_cube_roots(expression)
     if not expression.has(sympy.Float):

@@ -15,6 +15,7 @@ from gsr.encoding.writing import (
     shown_name,
     weighted_sum,
 )
+from gsr.lazy import sympy
 from gsr.transformation import BUILTINS, apply_symbolic
 
 #: What the table calls functions that SymPy calls otherwise.
@@ -29,7 +30,6 @@ Terms = list[tuple[float, Callable[[str], str]]]
 @cache
 def cube_root() -> Any:
     """Return the real cube root as one SymPy function, which is not taken apart."""
-    import sympy
 
     class cbrt(sympy.Function):  # type: ignore[misc]  # noqa: N801
         nargs = 1
@@ -44,8 +44,6 @@ def cube_root() -> Any:
 
 def with_cube_roots(expression: Any) -> Any:
     """Return an expression with each sign(t) |t|^(1/3) as one function."""
-    import sympy
-
     if not expression.has(sympy.sign):
         return expression
     roots = sympy.Integer(1)
@@ -67,8 +65,6 @@ def of_reals(argument: Any) -> Any:
 
 def _split_roots(product: Any) -> tuple[Any, Any]:
     """Return the cube roots in a product, and the rest; no roots unless the signs go away."""
-    import sympy
-
     roots, rest = sympy.Integer(1), product
     while signs := _signs(rest):
         # The longest: others may be what is left of roots inside it.
@@ -88,8 +84,6 @@ def _split_roots(product: Any) -> tuple[Any, Any]:
 
 def _signs(product: Any) -> list[tuple[Any, Any]]:
     """Return the powers of sign(t) and |sign(t)| in a product, if SymPy leaves them as they are."""
-    import sympy
-
     found = []
     for factor in sympy.Mul.make_args(product):
         base, power = factor.as_base_exp()
@@ -101,8 +95,6 @@ def _signs(product: Any) -> list[tuple[Any, Any]]:
 
 def _thirds(product: Any) -> set[Any]:
     """Return the powers of |t| in a product whose exponents have denominators divisible by 3."""
-    import sympy
-
     return {
         factor
         for factor in sympy.Mul.make_args(product)
@@ -115,8 +107,6 @@ def _thirds(product: Any) -> set[Any]:
 
 def without_bars(expression: Any) -> Any:
     """Return an argument of ln|t|, which has bars of its own."""
-    import sympy
-
     powers = [factor.as_base_exp() for factor in sympy.Mul.make_args(expression)]
     bases = [base.args[0] if isinstance(base, sympy.Abs) else base for base, _ in powers]
     return sympy.Mul(*(base**power for base, (_, power) in zip(bases, powers, strict=True)))
@@ -137,8 +127,6 @@ def number_and_rest(expression: Any, variables: set[Any] | None = None) -> tuple
 
 def written(expression: Any) -> str:
     """Return an expression as text, such as ``2.5 x1^2/(x2 + 1)``, with six digits."""
-    import sympy
-
     return _sum(sympy.Add.make_args(with_cube_roots(expression)))
 
 
@@ -176,8 +164,6 @@ def _place(term: Any) -> tuple[bool, int, str]:
 
 def _split(term: Any) -> tuple[float, Any]:
     """Return a number and what it multiplies; fractions are left to the product."""
-    import sympy
-
     value, rest = term.as_coeff_Mul()
     if value.is_Rational and value.q != 1 and _endless(value.q):
         return float(value.p), rest * sympy.Rational(1, value.q)
@@ -190,8 +176,6 @@ def _endless(denominator: int) -> bool:
 
 
 def _product(expression: Any, size: str) -> str:
-    import sympy
-
     above: list[tuple[bool, str]] = []
     below: list[str] = []
     if expression == 1:
@@ -216,8 +200,6 @@ def _is_raised(shown: str) -> bool:
 
 
 def _base_and_power(factor: Any) -> tuple[Any, Any]:
-    import sympy
-
     if isinstance(factor, sympy.exp):
         return factor, sympy.Integer(1)
     base, power = factor.as_base_exp()
@@ -227,8 +209,6 @@ def _base_and_power(factor: Any) -> tuple[Any, Any]:
 
 
 def _power(base: Any, power: Any) -> str:
-    import sympy
-
     if power == sympy.Rational(1, 2):
         return f"sqrt({written(base)})"
     shown = _factor(base)
@@ -248,8 +228,6 @@ def _exponent(power: Any) -> str:
 
 
 def _factor(base: Any) -> str:
-    import sympy
-
     if base.is_Symbol:
         return shown_name(base.name)
     if base.is_Float or base.is_Integer:

@@ -9,6 +9,7 @@ from typing import Any
 
 from gsr.exceptions import GSRError
 from gsr.formula.parser import LARGEST, QUOTED, Grammar, Node, parse
+from gsr.lazy import sympy
 
 #: Powers beyond this are no structure that can be encoded, and SymPy writes their numbers out.
 MOST_POWER = 64
@@ -92,8 +93,6 @@ class Builder:
             raise GSRError(f"the part {shown!r} of the formula {error}") from None
 
     def _operation(self, node: Node, free: bool) -> Any:
-        import sympy
-
         if node.kind in ("call", "^"):
             _check_size(node, self.variables)
         if node.kind == "^":
@@ -115,14 +114,10 @@ class Builder:
 
     def number(self, text: str, free: bool) -> Any:
         """Return a number: whole, or with a point."""
-        import sympy
-
         return sympy.Integer(text) if text.isdigit() else sympy.Float(text)
 
     def by_name(self, name: str) -> Any:
         """Return the variable, or the constant, of a name."""
-        import sympy
-
         if name in self.variables:
             return self.variables[name]
         if name in ("pi", "E"):
@@ -141,8 +136,6 @@ class Builder:
 
     def called(self, name: str, arguments: Sequence[Any]) -> Any:
         """Return a function of its arguments."""
-        import sympy
-
         allowed = ARGUMENTS.get(name, (1,))
         if len(arguments) not in allowed:
             raise GSRError(
@@ -166,8 +159,6 @@ def quotient(left: Any, right: Any) -> Any:
 
 def raised(base: Any, exponent: Any) -> Any:
     """Return a power, unless its numbers would be too large to write."""
-    import sympy
-
     if base == 0 and not exponent.is_positive:
         raise LimitError("divides by 0")
     if base.is_number and base != 0:
@@ -183,8 +174,6 @@ def raised(base: Any, exponent: Any) -> Any:
 
 def _check_exponent(log_of_base: float, exponent: Any) -> None:
     """Refuse exp(n ln(t)), which SymPy takes for t^n, for large n."""
-    import sympy
-
     for term in sympy.Add.make_args(exponent):
         factors = sympy.Mul.make_args(term)
         numbers = [factor for factor in factors if factor.is_number]
@@ -199,8 +188,6 @@ def _check_power(exponent: Any) -> None:
 
 def _checked(value: Any) -> Any:
     """Return a product in which no number and no power is too large to go on with."""
-    import sympy
-
     for factor in sympy.Mul.make_args(value):
         base, power = factor.as_base_exp()
         if factor.is_Rational and max(abs(factor.p), factor.q) > MOST_INTEGER:

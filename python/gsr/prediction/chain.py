@@ -13,6 +13,7 @@ import numpy.typing as npt
 from gsr.encoding.fold import Algebra, fold
 from gsr.encoding.matrices import constant
 from gsr.encoding.rows import ONE, Argument, Matrix, Row, factors
+from gsr.lazy import sympy
 from gsr.library import Library
 from gsr.prediction.roots import evenly_spaced
 from gsr.transformation import BUILTINS, POWERS, Array, Symbolic
@@ -321,8 +322,6 @@ def _power_step(q: Fraction) -> Step:
         return np.copysign(size, v) if odd else np.where(v < 0, np.nan, size)
 
     def symbolic(v: Any) -> Any:
-        import sympy
-
         root = sympy.Rational(q.denominator, q.numerator)
         return sympy.sign(v) * sympy.Abs(v) ** root if odd else v**root
 

@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import sympy
 
 from gsr.encoding.matrices import constant
 from gsr.encoding.rows import Argument
+from gsr.lazy import sympy
 from gsr.prediction.chain import POINTS, Branch, Step, exponent
 from gsr.prediction.inversion import Inversion, lone_logarithm
 from gsr.prediction.roots import evenly_spaced

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import sympy
 
 from gsr.exceptions import GSRError
+from gsr.lazy import sympy
 from gsr.prior.formula_terms import Known, Term
 from gsr.prior.written_formula import structure
 from gsr.selection.fitted import STEP, FittedLaw, Training

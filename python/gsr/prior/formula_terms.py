@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-import sympy
-
 from gsr.encoding.sympy_forms import (
     number_and_rest,
     of_reals,
@@ -23,6 +21,7 @@ from gsr.encoding.writing import shown_name
 from gsr.exceptions import GSRError
 from gsr.formula.parser import Grammar, Node, sides
 from gsr.formula.symbolic import ELEMENTARY, MOST_POWER, Builder, raised
+from gsr.lazy import sympy
 from gsr.library import Library
 from gsr.transformation import BUILTINS, POWERS
 

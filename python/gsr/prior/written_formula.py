@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import sympy
 
 from gsr.encoding import encode, encode_target
 from gsr.encoding.rows import IntegerMatrix
@@ -17,6 +16,7 @@ from gsr.encoding.sympy_forms import number_and_rest
 from gsr.equation import Equation, check_names
 from gsr.exceptions import GSRError
 from gsr.formula.symbolic import FAILURES
+from gsr.lazy import sympy
 from gsr.library import Library, resolve
 from gsr.options import check_parameters
 from gsr.prior.formula_terms import Known, Reader, Term
