@@ -5,12 +5,13 @@ from __future__ import annotations
 import cmath
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from gsr.exceptions import GSRError
 from gsr.formula.parser import LARGEST, QUOTED, Grammar, Node, parse
 from gsr.lazy import sympy
 
+T = TypeVar("T")
 #: Powers beyond this are no structure that can be encoded, and SymPy writes their numbers out.
 MOST_POWER = 64
 #: Whole numbers in a result that are larger do not fit into a double.
@@ -46,6 +47,16 @@ ARGUMENTS: dict[str, Sequence[int]] = {
 }
 #: SymPy writes out the values of these functions for whole numbers.
 COUNTED = ("factorial", "gamma", "harmonic", "zeta")
+#: The sizes of functions that grow beyond their argument.
+GROWING: dict[str, Callable[[complex], complex]] = {
+    "exp": cmath.exp,
+    "sinh": cmath.sinh,
+    "cosh": cmath.cosh,
+    "exp_neg": lambda t: cmath.exp(-t),
+    "square": lambda t: t**2,
+    "cube": lambda t: t**3,
+    **dict.fromkeys(COUNTED, lambda t: 10.0 ** abs(t)),
+}
 BASES_OF_LOGARITHMS = {"log10": 10, "log2": 2}
 FAILURES = (
     ArithmeticError, AttributeError, NotImplementedError, RecursionError, TypeError, ValueError,
@@ -61,12 +72,17 @@ def expression(text: str, symbols: Mapping[str, Any]) -> Any:
     builder = Builder(symbols)
     builder.text = text
     node = parse(text, Grammar(symbols, builder.functions))
+    return guarded(lambda: builder.build(node), text)
+
+
+def guarded(make: Callable[[], T], text: object) -> T:
+    """Return what `make` does; what SymPy raises on expressions without sense is a GSRError."""
     try:
-        return builder.build(node)
+        return make()
+    except GSRError:
+        raise
     except FAILURES as error:
-        if isinstance(error, GSRError):
-            raise
-        raise GSRError(f"{text!r} cannot be used: {type(error).__name__}: {error}") from error
+        raise GSRError(f"{str(text)!r} cannot be used: {type(error).__name__}: {error}") from error
 
 
 class Builder:
@@ -107,7 +123,9 @@ class Builder:
             return -parts[0]
         left, right = parts
         if node.kind == "/":
-            return quotient(left, right)
+            if right == 0:
+                raise LimitError("divides by 0")
+            return left / right
         if node.kind == "*":
             return sympy.Mul(left, right)
         return sympy.Add(left, right if node.kind == "+" else -right)
@@ -148,13 +166,6 @@ class Builder:
         if name == "exp":
             _check_exponent(1.0, arguments[0])
         return getattr(sympy, self.sympy_names[name])(*arguments)
-
-
-def quotient(left: Any, right: Any) -> Any:
-    """Return a quotient, unless the divisor is 0."""
-    if right == 0:
-        raise LimitError("divides by 0")
-    return left / right
 
 
 def raised(base: Any, exponent: Any) -> Any:
@@ -223,7 +234,7 @@ def _size(node: Node, variables: Mapping[str, Any]) -> complex | None:
 def _operated(node: Node, parts: Sequence[complex]) -> complex:
     first, last = parts[0], parts[-1]
     if node.kind == "call":
-        return _growth(node.text)(first)
+        return GROWING[node.text](first) if node.text in GROWING else first
     if node.kind == "case":
         return first
     if node.kind == "neg":
@@ -233,17 +244,3 @@ def _operated(node: Node, parts: Sequence[complex]) -> complex:
     if node.kind == "/":
         return first / last if last else 0j
     return {"+": first + last, "-": first - last, "*": first * last}[node.kind]
-
-
-def _growth(name: str) -> Callable[[complex], complex]:
-    """Return a function of the size of the named one, where that grows beyond its argument."""
-    growing: dict[str, Callable[[complex], complex]] = {
-        "exp": cmath.exp,
-        "sinh": cmath.sinh,
-        "cosh": cmath.cosh,
-        "exp_neg": lambda t: cmath.exp(-t),
-        "square": lambda t: t**2,
-        "cube": lambda t: t**3,
-        **dict.fromkeys(COUNTED, lambda t: 10.0 ** abs(t)),
-    }
-    return growing.get(name, lambda t: t)

@@ -165,27 +165,18 @@ def _solve_bits(system: Mask) -> list[int] | None:
 
 @dataclass(frozen=True)
 class Branches:
-    """What the training data say about which solution is meant; plain data.
+    """What the training data say about which solution is meant; plain data."""
 
-    Parameters
-    ----------
-    low, high : float
-        The range of y.
-    home : tuple of two floats, optional
-        The interval on which g is monotone, if it holds every y and no sign rule is known.
-    sign : SignRule, optional
-        Gives the sign of y, if g is even; that of t, if g is ln|t| and t has one y for each value.
-    neighbours : Neighbours, optional
-        The training data, kept only if nothing else decides.
-    sides : tuple of int, optional
-        The mirrored solutions that the training data meet, as `ClosedForm.sides` numbers them.
-    """
-
+    #: The range of y.
     low: float
     high: float
+    #: The interval on which g is monotone, if it holds every y and no sign rule is known.
     home: tuple[float, float] | None = None
+    #: The sign of y, if g is even; that of t, if g is ln|t| and t has one y for each value.
     sign: SignRule | None = None
+    #: The training data, kept only if nothing else decides.
     neighbours: Neighbours | None = None
+    #: The mirrored solutions that the training data meet, as `ClosedForm.sides` numbers them.
     sides: tuple[int, ...] | None = None
 
     @property

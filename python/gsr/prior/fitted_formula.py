@@ -51,23 +51,16 @@ UNDEFINED = "no constants were found for which the formula is defined on all row
 
 
 class Constant(NamedTuple):
-    """A fitted constant of a formula.
+    """A fitted constant of a formula."""
 
-    Parameters
-    ----------
-    value, error : float
-        The constant and its standard error; infinite if the data leave it open.
-    low, high : float
-        The ends of its confidence interval.
-    held : bool
-        Whether it is held at 1 since only its ratio to other constants can be known, as of c in
-        ``"(a + b x)/(c + d x)"``.
-    """
-
+    #: The constant and its standard error; infinite if the data leave it open.
     value: float
     error: float
+    #: The ends of its confidence interval.
     low: float
     high: float
+    #: It is held at 1 since only its ratio to other constants can be known, as of c in
+    #: ``"(a + b x)/(c + d x)"``.
     held: bool = False
 
 
@@ -115,12 +108,11 @@ class FittedFormula(Equation):
     @property
     def constants(self) -> dict[str, Constant]:
         """The constants by the names of the formula, with intervals of 95 %."""
-        errors = self.uncertainty.errors.tolist()
+        ends, errors = self.intervals(), self.uncertainty.errors.tolist()
+        errors_by_name = dict(zip(self.uncertainty.names, errors, strict=True))
         found = {
-            name: Constant(value, error, low, high)
-            for error, (name, (value, low, high)) in zip(
-                errors, self.intervals().items(), strict=True
-            )
+            name: Constant(value, errors_by_name[name], low, high)
+            for name, (value, low, high) in ends.items()
         }
         held = {name: Constant(1.0, 0.0, 1.0, 1.0, held=True) for name in self.named.held}
         return {**found, **held}
@@ -140,11 +132,10 @@ class FittedFormula(Equation):
             c2, ... for numbers that are fitted inside functions (see `summary`), and
             ``"coefficient of ..."`` for terms without a letter.
         """
-        ends = self.uncertainty.intervals(level)
-        values = zip(self.uncertainty.names, self.uncertainty.values, ends, strict=True)
-        return {
-            name: (float(value), float(low), float(high)) for name, value, (low, high) in values
-        }
+        known = self.uncertainty
+        ends = known.intervals(level).tolist()
+        values = zip(known.names, known.values.tolist(), ends, strict=True)
+        return {name: (value, low, high) for name, value, (low, high) in values}
 
     @property
     def noise_(self) -> str:

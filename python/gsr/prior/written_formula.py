@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from gsr.encoding.rows import IntegerMatrix
 from gsr.encoding.sympy_forms import number_and_rest
 from gsr.equation import Equation, check_names
 from gsr.exceptions import GSRError
-from gsr.formula.symbolic import FAILURES
+from gsr.formula.symbolic import FAILURES, guarded
 from gsr.lazy import sympy
 from gsr.library import Library, resolve
 from gsr.options import check_parameters
@@ -29,7 +29,6 @@ from gsr.validation import as_sigma, as_weights, as_x_sigma, check_magnitude
 if TYPE_CHECKING:
     from gsr.prior.fitted_formula import FittedFormula
 
-T = TypeVar("T")
 Tables = tuple[Library, Library]
 
 
@@ -173,7 +172,7 @@ def _rows(
             row = int(np.argmin(np.isfinite(values)))
             raise GSRError(f"{name!r} has values that are not finite, first in row {row}")
     check_magnitude(column[:, None], [f"y, the target {target},"])
-    weights = _guarded(lambda: as_weights(sample_weight, table), "sample_weight")
+    weights = guarded(lambda: as_weights(sample_weight, table), "sample_weight")
     deviations, of_features = as_sigma(sigma, column), as_x_sigma(x_sigma, table)
     if weights is not None and deviations is not None:
         raise GSRError("give either sample_weight or sigma, not both")
@@ -249,7 +248,7 @@ def _read(formula: Any, reader: Reader) -> Known:
     """Return the terms of a formula of any kind."""
     if isinstance(formula, Equation):
         formula = formula.sympy()
-    return _guarded(lambda: reader.read(formula), formula)
+    return guarded(lambda: reader.read(formula), formula)
 
 
 def _first_structure(known: Known, names: Sequence[str], tables: Tables, text: object) -> Structure:
@@ -259,7 +258,7 @@ def _first_structure(known: Known, names: Sequence[str], tables: Tables, text: o
     for k, (symbol, start) in enumerate(known.starts.items(), start=1):
         unset = 1.0 + 0.09 * k if symbol in inside else 1.0
         values[symbol] = unset if start is None else start
-    return _guarded(lambda: structure(known, values, names, tables), text)
+    return guarded(lambda: structure(known, values, names, tables), text)
 
 
 def structure(
@@ -328,17 +327,7 @@ def _named(
 
 
 def _real(value: Any, text: str) -> float:
-    number = _guarded(lambda: complex(value), text)
+    number = guarded(lambda: complex(value), text)
     if number.imag or not np.isfinite(number.real) or not number.real:
         raise GSRError(f"the term {text!r} of the formula has the coefficient {value!s}")
     return number.real
-
-
-def _guarded(make: Callable[[], T], text: object) -> T:
-    """Return what `make` does; what SymPy raises on expressions without sense is a GSRError."""
-    try:
-        return make()
-    except GSRError:
-        raise
-    except FAILURES as error:
-        raise GSRError(f"{str(text)!r} cannot be used: {type(error).__name__}: {error}") from error
