@@ -86,26 +86,12 @@ def decode(
     *,
     absolute: bool | Collection[int] = False,
 ) -> Any:
-    """Return a basis function as a SymPy expression.
+    """Return a basis function as a SymPy expression; a matrix of one column is a function of y.
 
-    Parameters
-    ----------
-    matrix : sequence of sequences of int
-        A basis matrix; one column means a function of y.
-    library : Library
-        Its mapping table.
-    names : sequence of str or Symbol, optional
-        Names of the variables, which are never parsed; x1, x2, ... or y unless given.
-    absolute : bool or collection of int
-        Which rows of ln are written log(Abs(argument)), which is their value everywhere: all,
-        none, or those listed (counted from 0).
+    Names of the variables are never parsed, and may be symbols; they are x1, x2, ... or y unless
+    given. Rows of ln that are `absolute` (all, none, or those listed, counted from 0) are written
+    log(Abs(argument)), which is their value everywhere.
 
-    Returns
-    -------
-    sympy.Expr
-
-    Examples
-    --------
     >>> from gsr.library import TABLE_2
     >>> decode([[1, 0, 2], [5, 1, 1]], TABLE_2)
     x2*log(x1)
@@ -166,30 +152,13 @@ def encode(
     *,
     n_v: int | None = None,
 ) -> IntegerMatrix:
-    """Return the basis matrix of an expression in x1..xd; the inverse of `decode`.
+    """Return the basis matrix of an expression in x1..xd, in canonical form.
 
-    Parameters
-    ----------
-    expression : sympy.Expr or str
-        Made of transformations of the library, sums, products, quotients and numbers, such as
-        ``"x2 cos(x1^2 x2)/(1 + x3)"``. The paper's matrices are preferred: products of
-        transformations, each of a variable, a sum or a product of variables with multiplicities.
-    library : Library
-        Its mapping table.
-    n_features : int
-        The number d of features.
-    n_v : int, optional
-        Number of variable columns of the matrix; as few as needed unless given.
-
-    Returns
-    -------
-    list of list of int
-        In canonical form; the weights of weighted sums are floats.
-
-    Raises
-    ------
-    ValueError
-        Names the factor that cannot be encoded.
+    It is text or a SymPy expression, made of transformations of the library, sums, products,
+    quotients and numbers, such as ``"x2 cos(x1^2 x2)/(1 + x3)"``. The paper's matrices are
+    preferred: products of transformations, each of a variable, a sum or a product of variables
+    with multiplicities. There are as few columns of variables as needed unless `n_v` is given. An
+    error names the factor that cannot be encoded.
     """
     names = [f"x{v}" for v in range(1, n_features + 1)]
     width = n_v or _core.MAX_VARIABLES

@@ -38,16 +38,8 @@ def text(
 ) -> str:
     """Return a basis function as text, such as ``x2 cos(x1^2 x2) ln(x1 + x3)``.
 
-    Parameters
-    ----------
-    matrix, library, names, absolute
-        As for `gsr.encoding.decode`. Names that could be misread are put between backticks.
-    coefficient : str
-        A number to write in front.
-
-    Returns
-    -------
-    str
+    Arguments are as for `gsr.encoding.decode`, and a number to write in front. Names that could be
+    misread are put between backticks.
     """
     writer = Writer(library, lambda v: str(name_of(matrix, names, v)), absolute)
     return writer.basis_function(factors(matrix, library), coefficient)

@@ -27,23 +27,14 @@ SAME_AS = {"**": "^", "·": "*", "⋅": "*", "×": "*", "−": "-", "==": "="}
 
 @dataclass(frozen=True)
 class Node:
-    """A number, a name, a call, or an operation on nodes.
+    """A number, a name, a call, or an operation on nodes."""
 
-    Parameters
-    ----------
-    kind : str
-        ``"number"``, ``"name"``, ``"call"``, ``"case"``, ``"neg"``, or one of ``+ - * / ^``.
-    text : str
-        The number, the name, the function that is called, or the relation of a case.
-    parts : tuple of Node
-        Operands or arguments.
-    span : tuple of two int
-        First and last position in the formula.
-    """
-
+    #: ``"number"``, ``"name"``, ``"call"``, ``"case"``, ``"neg"``, or one of ``+ - * / ^``.
     kind: str
+    #: The number, the name, the function that is called, or the relation of a case.
     text: str = ""
     parts: tuple[Node, ...] = ()
+    #: First and last position in the formula.
     span: tuple[int, int] = (0, 0)
 
     def walk(self) -> Iterator[Node]:

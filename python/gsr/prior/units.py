@@ -147,19 +147,11 @@ def _raised(base: str, n: Fraction) -> str:
 
 
 def parse(unit: str | Mapping[str, Any] | Dimension) -> Dimension:
-    """Return the dimension of a unit.
+    """Return the dimension of a unit, without factors: ``parse("km") == parse("m")``.
 
-    Parameters
-    ----------
-    unit : str, mapping or Dimension
-        Text such as ``"kg*m/s^2"``, ``"m s^-2"``, ``"J/(mol K)"``, ``"km/h"``, ``"m**0.5"``;
-        ``""``, ``"1"``, ``"%"`` and ``"deg"`` have no dimension. A name in brackets, ``"[apple]"``,
-        is a base unit of one's own. A mapping gives exponents: ``{"kg": 1, "m": -2}``.
-
-    Returns
-    -------
-    Dimension
-        Without factors: ``parse("km") == parse("m")``.
+    Units are text such as ``"kg*m/s^2"``, ``"m s^-2"``, ``"J/(mol K)"``, ``"km/h"``, ``"m**0.5"``;
+    ``""``, ``"1"``, ``"%"`` and ``"deg"`` have no dimension. A name in brackets, ``"[apple]"``, is
+    a base unit of one's own. A mapping gives exponents: ``{"kg": 1, "m": -2}``.
     """
     if isinstance(unit, Dimension):
         return unit
@@ -310,22 +302,10 @@ def exponent_table(
 def check(
     equation: Equation, units: Mapping[str, Any], constants_with_units: bool = True
 ) -> list[str]:
-    """Return where a law breaks its units, in words.
+    """Return where a law breaks its units, in words; nothing if it is consistent.
 
-    Parameters
-    ----------
-    equation : Equation
-        The law.
-    units : mapping
-        The unit of every feature and of the target, as `parse` takes them.
-    constants_with_units : bool
-        Whether fitted constants may have any unit: coefficients, and weights inside arguments
-        other than 1. Otherwise they have none, and all terms must have the same unit.
-
-    Returns
-    -------
-    list of str
-        Empty if the law is consistent.
+    Fitted constants (coefficients, and weights inside arguments other than 1) may have any unit;
+    without `constants_with_units` they have none, and all terms must have the same unit.
     """
     known = dimensions(units, equation.feature_names, equation.target_name)
     sides = (
