@@ -43,18 +43,18 @@ class FormulaModel:
         self.known, self.feature_names = formula.with_ones(s.symbol for s in spare), feature_names
         self.terms, self.n_target = self.known.terms, len(self.known.target)
         self.expressions = [term.coefficient for term in self.terms]
-        open_ = free_terms(self.terms)
+        freed = freed_terms(self.terms)
         # The scale of an equation is open: what leads has the coefficient 1.
-        self.free = [k for k in sorted(open_) if k > 0]
+        self.free = [k for k in sorted(freed) if k > 0]
         self.all_free = len(self.free) == len(self.terms) - 1
         #: The coefficients that are not fitted; those that are have 1.
         self.given = [
-            sympy.Integer(1) if k in open_ else each for k, each in enumerate(self.expressions)
+            sympy.Integer(1) if k in freed else each for k, each in enumerate(self.expressions)
         ]
         used = {s for e in (*(t.basis for t in self.terms), *self.given) for s in e.free_symbols}
         self.inner = [s for s in self.known.starts if s in used]
         #: The letter of each free term that has one, those that are determined last first.
-        self.letters = dict(reversed(list(self._assigned(open_))))
+        self.letters = {k: letter for k, letter in reversed(freed.items()) if letter is not None}
         self.scales = {
             each.term: each
             for each in sorted(spare, key=lambda each: each.power == 1)
@@ -68,23 +68,6 @@ class FormulaModel:
         self.columns = {int(s.name[1:]) - 1 for s in symbols if not s.is_Dummy}
         self.spare = tuple(s.symbol.name for s in spare if s not in self.scales.values())
         self.names = (*self._inner_names(), *map(self._coefficient_name, self.free))
-
-    def _assigned(self, open_: set[int]) -> Iterator[tuple[int, Any]]:
-        """Yield terms with the letter that frees their coefficient, in the order of freeing."""
-        rest = [k for k in sorted(open_) if self.expressions[k].free_symbols]
-        while True:
-            counts = Counter(s for k in rest for s in self.expressions[k].free_symbols)
-            found = None
-            for k in rest:
-                letters = sorted(self.expressions[k].free_symbols, key=lambda s: str(s.name))
-                lone = [s for s in letters if counts[s] == 1 and s not in self.inner]
-                if lone:
-                    found = (k, lone[0])
-                    break
-            if found is None:
-                return
-            yield found
-            rest.remove(found[0])
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in self.__dict__.items() if k not in COMPILED}
@@ -354,24 +337,27 @@ def _root(value: float, power: int) -> float:
 # ---- which constants are free ------------------------------------------------------------------
 
 
-def free_terms(terms: Sequence[Term]) -> set[int]:
+def freed_terms(terms: Sequence[Term]) -> dict[int, Any]:
     """Return the terms whose coefficient may be any number, whatever the others are.
 
-    Those are the ones without letters, and those with a letter that stands nowhere else.
+    Those are the ones without letters (None), and those with a letter that stands in no other term
+    that is not free, in the order of freeing.
     """
     inside = {s for t in terms for s in t.basis.free_symbols}
-    found = {k for k, t in enumerate(terms) if not t.coefficient.free_symbols}
+    found: dict[int, Any] = {k: None for k, t in enumerate(terms) if not t.coefficient.free_symbols}
     while True:
-        rest = [k for k in range(len(terms)) if k not in found]
-        counts = Counter(s for k in rest for s in terms[k].coefficient.free_symbols)
-        new = {
-            k
-            for k in rest
-            if any(counts[s] == 1 and s not in inside for s in terms[k].coefficient.free_symbols)
-        }
-        if not new:
+        rest = {k: t.coefficient.free_symbols for k, t in enumerate(terms) if k not in found}
+        counts = Counter(s for letters in rest.values() for s in letters)
+        lone = (
+            (k, s)
+            for k, letters in rest.items()
+            for s in sorted(letters, key=lambda s: str(s.name))
+            if counts[s] == 1 and s not in inside
+        )
+        k, letter = next(lone, (None, None))
+        if k is None:
             return found
-        found |= new
+        found[k] = letter
 
 
 class Spare(NamedTuple):
@@ -390,7 +376,7 @@ def spare_constants(known: Known) -> list[Spare]:
     terms = known.terms
     counts = Counter(s for t in terms for e in (t.coefficient, t.basis) for s in e.free_symbols)
     found = []
-    for k in sorted(free_terms(terms)):
+    for k in sorted(freed_terms(terms)):
         for factor in sympy.Mul.make_args(terms[k].basis):
             base, power = factor.as_base_exp()
             if base.is_Add and power.is_Integer:
