@@ -3,37 +3,38 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from gsr import _core
-from gsr.encoding.rows import PRODUCT, SUM, VARIABLE
+from gsr.encoding.rows import Argument, Row, combined
 from gsr.encoding.sympy_forms import cube_root, without_bars
 from gsr.exceptions import GSRError
 from gsr.lazy import sympy
 from gsr.library import Library
 from gsr.transformation import EXPONENTIALS, POWERS
 
-Argument = tuple[int, tuple[int, ...]]
-FoundRow = tuple[int, int, tuple[int, ...]]
 #: The transformations t and 1/t, by name.
 UNITS = {name: power for name, power in POWERS.items() if abs(power) == 1}
 
 
-@dataclass(frozen=True)
-class Power:
+class Power(NamedTuple):
     """A row whose transformation is a power, so that k times its argument is k^power times it."""
 
     name: str
-    power: Fraction
     argument: Argument
+
+    @property
+    def power(self) -> Fraction:
+        """Of the argument; |t| counts as t."""
+        return POWERS.get(self.name, Fraction(1))
 
     def scaled(self, k: int) -> Power:
         """Return the row with k copies of the argument."""
-        variables = tuple(sorted(self.argument[1] * k))
-        return self if k == 1 else replace(self, argument=(SUM, variables))
+        if k == 1:
+            return self
+        return Power(self.name, combined(False, [(v, k * n) for v, n in self.argument.parts]))
 
 
 class Matcher:
@@ -44,13 +45,13 @@ class Matcher:
 
     def __init__(self, library: Library, names: Sequence[str], n_v: int) -> None:
         self.library, self.names, self.n_v = library, list(names), n_v
-        self.calls: list[FoundRow] = []
-        self.monomial: Counter[int] = Counter()
+        self.calls: list[Row] = []
+        self.monomial: Counter[Any] = Counter()
         self.sums: Counter[Argument] = Counter()
         self.roots: list[Power] = []
 
-    def match(self, expression: Any) -> list[FoundRow]:
-        """Return rows (code, argument type, variables) whose product is the expression."""
+    def match(self, expression: Any) -> list[Row]:
+        """Return rows whose product is the expression."""
         expression = self._own(expression)
         coefficient = sympy.Integer(1)
         for factor in sympy.Mul.make_args(expression):
@@ -59,7 +60,7 @@ class Matcher:
             else:
                 self._factor(factor)
         powers = self._with_coefficient(coefficient)
-        found = self.calls + [(self.library.code(p.name), *p.argument) for p in powers]
+        found = self.calls + [Row(self.library.code(p.name), p.argument) for p in powers]
         if len(found) > _core.MAX_ROWS:
             raise GSRError(f"more than {_core.MAX_ROWS} factors")
         return found
@@ -72,7 +73,7 @@ class Matcher:
         They come first, because their forms may be products that would be taken apart.
         """
         rests = [
-            (sympy.powsimp(expression / self.library.sympy(code, argument)), (code, *read))
+            (sympy.powsimp(expression / self.library.sympy(code, argument)), Row(code, read))
             for code in self.library.own
             for argument, read in self._candidates(expression, roots=True)
         ]
@@ -114,13 +115,13 @@ class Matcher:
         for argument, read in self._candidates(factor):
             for code in functions:
                 if self.library.sympy(code, argument) == factor:
-                    self.calls += [(code, *read)] * times
+                    self.calls += [Row(code, read)] * times
                     return True
         return False
 
     def _exponential(self, factor: Any) -> None:
         """exp(a + b - c) = exp(a + b) exp(-c): linear terms stay together, products do not."""
-        linear: dict[str, list[int]] = {EXPONENTIALS[1.0]: [], EXPONENTIALS[-1.0]: []}
+        linear: dict[str, list[Any]] = {EXPONENTIALS[1.0]: [], EXPONENTIALS[-1.0]: []}
         found: list[tuple[str, Argument]] = []
         for term in sympy.Add.make_args(factor.exp):
             n, part = term.as_coeff_Mul()
@@ -128,17 +129,17 @@ class Matcher:
             if read is None or not n.is_Integer:
                 raise GSRError(f"{factor} is no plain row")
             name = EXPONENTIALS[1.0 if n > 0 else -1.0]
-            if read[0] == VARIABLE:
-                linear[name] += list(read[1]) * abs(int(n))
+            if read.lone is not None:
+                linear[name] += [read.lone] * abs(int(n))
             else:
                 found += [(name, read)] * abs(int(n))
         for name, variables in linear.items():
             for start in range(0, len(variables), self.n_v):
                 some = sorted(variables)[start : start + self.n_v]
-                found.append((name, _argument_of(SUM, some)))
+                found.append((name, _total(some)))
         if any(name not in self.library for name, _ in found):
             raise GSRError(f"{factor} is no plain row")
-        self.calls += [(self.library.code(name), *read) for name, read in found]
+        self.calls += [Row(self.library.code(name), read) for name, read in found]
 
     # ---- powers ------------------------------------------------------------------------------
 
@@ -161,8 +162,8 @@ class Matcher:
         read = self._argument(base)
         if read is None:
             return bool(power == 0)
-        if read[0] == VARIABLE:
-            self.monomial[read[1][0]] += int(power)
+        if read.lone is not None:
+            self.monomial[read.lone] += int(power)
         else:
             self.sums[read] += int(power)
         return True
@@ -179,7 +180,7 @@ class Matcher:
     def _root(self, name: str, argument: Argument | None, times: int = 1) -> bool:
         if argument is None or name not in self.library:
             return False
-        self.roots += [Power(name, POWERS.get(name, Fraction(1)), argument)] * times
+        self.roots += [Power(name, argument)] * times
         return True
 
     def _with_coefficient(self, coefficient: Any) -> list[Power]:
@@ -203,9 +204,9 @@ class Matcher:
         powers = set(above.values())
         found: list[Power] = []
         for v, n in self.monomial.items():
-            found += self._fewest(_argument_of(PRODUCT, [v]), n, plain=True)
+            found += self._fewest(_total([v]), n, plain=True)
         if powers in ({2}, {3}):
-            whole = self._fewest(_argument_of(PRODUCT, sorted(above)), powers.pop())
+            whole = self._fewest(_product(above), powers.pop())
             if len(whole) == 1:
                 found = [row for row in found if row.power < 0] + whole
         return _merged(found, self.n_v)
@@ -213,14 +214,14 @@ class Matcher:
     def _fewest(self, argument: Argument, n: int, plain: bool = False) -> list[Power]:
         """Return as few rows as can be whose product is argument^n; identities alone if plain."""
         if n < 0 and "inverse" in self.library:
-            return [Power("inverse", Fraction(-1), argument)] * -n
+            return [Power("inverse", argument)] * -n
         named = ("identity",) if plain and "identity" in self.library else tuple(POWERS)
         usable = [(x, int(POWERS[x])) for x in named if x in self.library and POWERS[x] >= 1]
         best: dict[int, list[Power]] = {0: []}
         for reach in range(1, n + 1):
             for name, q in usable:
                 if reach - q in best:
-                    way = [*best[reach - q], Power(name, Fraction(q), argument)]
+                    way = [*best[reach - q], Power(name, argument)]
                     best[reach] = min(best.get(reach, way), way, key=len)
         if n not in best:
             raise GSRError(f"{argument}^{n} is no plain row")
@@ -232,9 +233,9 @@ class Matcher:
         """Read a variable, a sum or a product of variables with multiplicities."""
         linear = self._operands(sympy.Add.make_args(expression), lambda t: t.as_coeff_Mul()[::-1])
         if linear:
-            return _argument_of(SUM, linear)
+            return _total(linear)
         product = self._operands(sympy.Mul.make_args(expression), lambda f: f.as_base_exp())
-        return _argument_of(PRODUCT, product) if product else None
+        return _product(product) if product else None
 
     def _operands(self, parts: Sequence[Any], split: Any) -> list[int] | None:
         operands: list[int] = []
@@ -249,32 +250,35 @@ class Matcher:
 # ---- powers -----------------------------------------------------------------------------------
 
 
-def _argument_of(kind: int, variables: Sequence[int]) -> Argument:
-    """Return (argument type, variables); a lone operand is no sum or product."""
-    return (VARIABLE if len(variables) == 1 else kind), tuple(variables)
+def _total(variables: Iterable[Any]) -> Argument:
+    return combined(False, ((v, 1) for v in variables))
+
+
+def _product(variables: Iterable[Any]) -> Argument:
+    return combined(True, ((v, 1) for v in variables))
 
 
 def _merged(powers: list[Power], n_v: int) -> list[Power]:
     """Put single variables under identity, and those under inverse, into products."""
     kept = [p for p in powers if not _single(p)]
-    for name, power in UNITS.items():
-        lone = sorted(p.argument[1][0] for p in powers if _single(p) and p.name == name)
+    for name in UNITS:
+        lone: list[Any] = [p.argument.lone for p in powers if _single(p) and p.name == name]
+        lone.sort()
         for start in range(0, len(lone), n_v):
-            argument = _argument_of(PRODUCT, lone[start : start + n_v])
-            kept.append(Power(name, power, argument))
+            kept.append(Power(name, _product(lone[start : start + n_v])))
     return kept
 
 
 def _single(power: Power) -> bool:
-    return power.name in UNITS and power.argument[0] == VARIABLE
+    return power.name in UNITS and power.argument.lone is not None
 
 
 def _scales_for(powers: list[Power], sixth: Fraction, n_v: int) -> list[int] | None:
     """Return k_i with prod k_i^(6 power_i) = sixth, where k_i copies fit into the argument."""
     reached: dict[Fraction, list[int]] = {Fraction(1): []}
     for power in powers:
-        kind, variables = power.argument
-        most = 1 if kind == PRODUCT else n_v // len(variables)
+        size = sum(int(times) for _, times in power.argument.parts)
+        most = 1 if power.argument.is_product else n_v // size
         step: dict[Fraction, list[int]] = {}
         for k in (k for k in range(1, most + 1) if _only_primes_of(sixth, k)):
             factor = Fraction(k) ** int(6 * power.power)

@@ -7,7 +7,7 @@ target. Entries that have no meaning (Remark 1) may hold any integer or None.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -164,7 +164,8 @@ def encode(
     width = n_v or _core.MAX_VARIABLES
     matrix = _recognised(parsed(expression, names), library, names, width)
     short = canonical(matrix, library, n_features)
-    return [row if row[1] == WEIGHTED else row[:2] + _padded(row[2:], n_v or 0) for row in short]
+    n_entries = 2 + (n_v or 0)
+    return [row if row[1] == WEIGHTED else row + [0] * (n_entries - len(row)) for row in short]
 
 
 def encode_target(expression: Any, library: Library) -> IntegerMatrix:
@@ -197,15 +198,10 @@ def _recognised(
     """Return a matrix as the paper has them if there is one and no number is better a weight."""
     if "cbrt" in library:
         expression = with_cube_roots(expression)
+    product = None
     if not expression.has(sympy.Float):
         with suppress(GSRError):
-            found = Matcher(library, names, width).match(expression)
-            found = found or [(library.code("one"), VARIABLE, (1,))]
-            return [[code, kind, *_padded(operands, width)] for code, kind, operands in found]
-    product = Composer(library, names, width).compose(expression)
+            product = Matcher(library, names, width).match(expression)
+    if product is None:
+        product = Composer(library, names, width).compose(expression)
     return matrix_of(product, width) or [[library.code("one"), VARIABLE, 1]]
-
-
-def _padded(entries: Iterable[Any], width: int) -> list[Any]:
-    listed = list(entries)
-    return listed + [0] * (width - len(listed))
