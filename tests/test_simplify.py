@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import sympy
 
-from gsr.encoding.forms import with_cube_roots, without_cube_roots
-from gsr.encoding.sympy_text import written
+from gsr.encoding.sympy_forms import with_cube_roots, without_cube_roots, written
 from gsr.encoding.writing import html, text, weighted_sum
 from gsr.selection import simplify
 from gsr.selection.simplify import duplicates, explicit, implicit, simplified
