@@ -44,8 +44,8 @@ def add(commands: terminal.Parsers) -> None:
     told = (
         "suites or problems; paper is the five suites of the paper, all is every suite of known "
         "laws. On their own: curves (standard curves from few rows with errors; names of curves "
-        "may follow), nolaw (noise), trajectories (systems of ODEBench from their series), and with "
-        "--data nist, empirical, blackbox"
+        "may follow), nolaw (noise), trajectories (systems of ODEBench from their series, without "
+        "derivatives), and with --data nist, empirical, blackbox"
     )
     option("names", told, nargs="*", metavar="SUITE")
     told = "of the estimator; paper is told the library of each problem; default: default"
@@ -61,7 +61,10 @@ def add(commands: terminal.Parsers) -> None:
     told = "write all runs, or all timings, there"
     option("--json", told, type=terminal.writable_file, metavar="FILE")
     option("--s-gsr", "look for y = f(x) only, the paper's s-GSR", action="store_true")
-    told = "Gaussian noise in y, in fractions of its root mean square"
+    told = (
+        "Gaussian noise in y, in fractions of its root mean square; of trajectories in fractions of "
+        "the standard deviation of each state, with half of the rows removed"
+    )
     option("--noise", told, type=_levels, default=(0.0,), metavar="F,...")
     told = (
         "of curves: none, constant (2 %% of the standard deviation of y), relative (5 %% of "

@@ -358,10 +358,13 @@ class GSRDynamics(BaseEstimator):  # type: ignore[misc]
                 truth.append(each.x[1:])
                 prediction.append(self.predict(each.x[:-1], each.u[:-1], each.t[:-1]))
                 continue
+            if each.x_dot is not None:
+                truth.append(each.x_dot)
+                prediction.append(self.predict(each.x, each.u, each.t))
+                continue
             parts = [smooth(each.t, column) for column in each.x.T]
             states = np.column_stack([part.values for part in parts])
-            slopes = np.column_stack([part.slopes for part in parts])
-            truth.append(slopes if each.x_dot is None else each.x_dot)
+            truth.append(np.column_stack([part.slopes for part in parts]))
             prediction.append(self.predict(states, each.u, each.t))
         return float(r2_score(np.concatenate(truth), np.concatenate(prediction)))
 
