@@ -62,8 +62,8 @@ def add(commands: terminal.Parsers) -> None:
     option("--json", told, type=terminal.writable_file, metavar="FILE")
     option("--s-gsr", "look for y = f(x) only, the paper's s-GSR", action="store_true")
     told = (
-        "Gaussian noise in y, in fractions of its root mean square; of trajectories in fractions of "
-        "the standard deviation of each state, with half of the rows removed"
+        "Gaussian noise in y, in fractions of its root mean square; of trajectories in fractions "
+        "of the standard deviation of each state, with half of the rows removed"
     )
     option("--noise", told, type=_levels, default=(0.0,), metavar="F,...")
     told = (

@@ -88,12 +88,12 @@ class Matching:
                 rows = slice(start + int(part[0]), start + int(part[-1]) + 1)
                 self.pieces.append(Piece(integral, series - series.mean(), rows))
                 values = smooth.values[part]
-                left = values - values.mean() - integral @ smooth.slopes[part]
+                left = values - values.mean() - integral @ (smooth.slopes + smooth.doubt)[part]
                 squares += float(left @ left)
             start += len(trajectory.t)
         self.n_rows = start - len(self.pieces)
         spread = float(np.std(features[:, component]))
-        #: Squared error that the rules of integration leave of the smooth series itself.
+        #: Squared error that integration leaves of the smooth series itself.
         self.floor = squares / self.n_rows + (NEGLIGIBLE * spread) ** 2
 
     def integrate(self, values: Array) -> Array:

@@ -7,6 +7,7 @@ spline interpolates.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -23,8 +24,11 @@ WINDOW = 240
 OVERLAP = 40
 #: Decades of the penalty that are searched, around that of the middle mode, and steps.
 DECADES, STEPS = 14.0, 113
-#: A smoother with another order must leave out points so much better to be taken.
+#: Another order is taken if its squared error of left-out points is so much smaller.
 CLEARLY_BETTER = 0.9
+#: The same for another penalty, where the likeliest one leaves little more than a polynomial.
+MUCH_BETTER = 0.5
+LITTLE_MORE = 2.0
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,8 @@ class Smoothed:
         The smooth series and its derivative.
     slope_std : array of shape (n,)
         Standard deviations of the derivative.
+    doubt : array of shape (n,)
+        By how much the derivative of another spline differs: what is not known between the points.
     noise : float
         Standard deviation of a measurement.
     freedom : float
@@ -46,6 +52,7 @@ class Smoothed:
     values: Array
     slopes: Array
     slope_std: Array
+    doubt: Array
     noise: float
     freedom: float
 
@@ -79,33 +86,52 @@ class Smoother:
         self.slopes = splines(t, nu=1) @ self.modes
 
     def fit(self, y: Array) -> tuple[Smoothed, float]:
-        """Return the smoothed series, and its mean square error where points are left out."""
-        z, n = self.modes.T @ y, len(y)
-        curved = self.penalties > 0.0
-        centre = -np.log10(np.median(self.penalties[curved]))
+        """Return the smoothed series, and its mean squared error of points that are left out.
 
-        def deviance(exponent: float) -> float:
-            scaled = 10.0**exponent * self.penalties
-            left = float(np.sum(scaled / (1.0 + scaled) * z**2)) / (n - self.order)
-            logs = np.log1p(1.0 / scaled[curved])
-            return float((n - self.order) * np.log(max(left, 1e-300)) + logs.sum())
+        The penalty has the largest restricted likelihood. Series with spikes look like noise to it:
+        there another penalty may predict left-out points much better.
+        """
+        z = self.modes.T @ y
+        exponents = self._exponents()
+        likeliest = self._least(lambda exponent: self._deviance(exponent, z), exponents)
+        found, left_out = self._smoothed(likeliest, z), self._left_out(likeliest, y, z)
+        if found.freedom < self.order + LITTLE_MORE:
+            other = min(exponents, key=lambda exponent: self._left_out(exponent, y, z))
+            if self._left_out(other, y, z) < MUCH_BETTER * left_out:
+                return self._smoothed(other, z), self._left_out(other, y, z)
+        return found, left_out
 
-        grid = centre + np.linspace(-DECADES, DECADES, STEPS)
-        best = grid[int(np.argmin([deviance(exponent) for exponent in grid]))]
-        step = grid[1] - grid[0]
+    def _exponents(self) -> Array:
+        """Return logarithms of the penalties that are tried."""
+        centre = -np.log10(np.median(self.penalties[self.penalties > 0.0]))
+        return np.asarray(centre + np.linspace(-DECADES, DECADES, STEPS))
+
+    @staticmethod
+    def _least(function: Callable[[float], float], grid: Array) -> float:
+        best, step = grid[int(np.argmin([function(each) for each in grid]))], grid[1] - grid[0]
         bounds = (best - step, best + step)
-        penalty = 10.0 ** float(minimize_scalar(deviance, bounds=bounds, method="bounded").x)
-        kept = 1.0 / (1.0 + penalty * self.penalties)
-        variance = float(np.sum((1.0 - kept) * z**2)) / (n - self.order)
-        values = self.modes @ (kept * z)
-        freedom = float(kept.sum())
-        slope_std = np.sqrt(variance * ((self.slopes**2) @ kept))
-        smoothed = Smoothed(
-            values, self.slopes @ (kept * z), slope_std, float(np.sqrt(variance)), freedom
-        )
+        return float(minimize_scalar(function, bounds=bounds, method="bounded").x)
+
+    def _deviance(self, exponent: float, z: Array) -> float:
+        curved = self.penalties > 0.0
+        scaled, free = 10.0**exponent * self.penalties, len(z) - self.order
+        left = float(np.sum(scaled / (1.0 + scaled) * z**2)) / free
+        return float(free * np.log(max(left, 1e-300)) + np.log1p(1.0 / scaled[curved]).sum())
+
+    def _left_out(self, exponent: float, y: Array, z: Array) -> float:
+        kept = 1.0 / (1.0 + 10.0**exponent * self.penalties)
         leverage = (self.modes**2) @ kept
-        left_out = (y - values) / np.maximum(1.0 - leverage, 1e-12)
-        return smoothed, float(np.mean(left_out**2))
+        return float(
+            np.mean(((y - self.modes @ (kept * z)) / np.maximum(1.0 - leverage, 1e-12)) ** 2)
+        )
+
+    def _smoothed(self, exponent: float, z: Array) -> Smoothed:
+        kept = 1.0 / (1.0 + 10.0**exponent * self.penalties)
+        variance = float(np.sum((1.0 - kept) * z**2)) / (len(z) - self.order)
+        slope_std = np.sqrt(variance * ((self.slopes**2) @ kept))
+        slopes, freedom = self.slopes @ (kept * z), float(kept.sum())
+        values, none = self.modes @ (kept * z), np.zeros(len(z))
+        return Smoothed(values, slopes, slope_std, none, float(np.sqrt(variance)), freedom)
 
 
 @lru_cache(maxsize=32)
@@ -143,7 +169,8 @@ def smooth(t: Array, y: Array) -> Smoothed:
     def joined(name: str) -> Array:
         return np.concatenate([getattr(part, name)[rows] for part, rows in parts])
 
-    return Smoothed(joined("values"), joined("slopes"), joined("slope_std"), noise, freedom)
+    names = ("values", "slopes", "slope_std", "doubt")
+    return Smoothed(*(joined(name) for name in names), noise=noise, freedom=freedom)
 
 
 def _smooth(t: Array, y: Array) -> Smoothed:
@@ -152,7 +179,7 @@ def _smooth(t: Array, y: Array) -> Smoothed:
     span = (t[-1] - t[0]) / (len(t) - 1)
     if size == 0.0:
         zero = np.zeros(len(y))
-        return Smoothed(y.copy(), zero, zero, 0.0, 1.0)
+        return Smoothed(y.copy(), zero, zero, zero, 0.0, 1.0)
     times = tuple(np.round((t - t[0]) / span, 9).tolist())
     fits = [
         _smoother(times, order).fit((y - low) / size) for order in ORDERS if len(t) >= 2 * order + 2
@@ -161,16 +188,13 @@ def _smooth(t: Array, y: Array) -> Smoothed:
     for found, left_out in fits[1:]:
         if left_out < least * CLEARLY_BETTER:
             best, least = found, left_out
-    # Another order tells how much the spline adds between the points.
-    between = min(
-        (np.abs(other.slopes - best.slopes) for other, _ in fits if other is not best),
-        key=np.median,
-        default=np.zeros(len(y)),
-    )
+    others = [other.slopes - best.slopes for other, _ in fits if other is not best]
+    doubt = min(others, key=lambda each: float(np.median(np.abs(each))), default=np.zeros(len(y)))
     return Smoothed(
         low + size * best.values,
         best.slopes * size / span,
-        np.hypot(best.slope_std, between) * size / span,
+        np.hypot(best.slope_std, doubt) * size / span,
+        doubt * size / span,
         best.noise * size,
         best.freedom,
     )
