@@ -62,26 +62,7 @@ OF_THE_RUN = ("max_time", "max_evals", "max_generations", "verbose", "callback",
 
 @dataclass(eq=False)
 class Problem:
-    """What one search is about.
-
-    Parameters
-    ----------
-    parameters : mapping
-        Those of the estimator.
-    blueprint : Blueprint
-        What islands are made of.
-    everything : Training, optional
-        All rows, if the search looks at some of them.
-    noise : Noise
-        What the weights of the rows stand for.
-    weights : array, optional
-        Weights of the rows of the search for their noise. Those of the blueprint may also make
-        outliers count less.
-    x_sigma : array, optional
-        Standard deviations of the features of the rows that the search looks at.
-    errors : str
-        How the noise is known: ``"auto"`` if the search may change its mind, ``"fixed"`` if not.
-    """
+    """What one search is about."""
 
     parameters: Mapping[str, Any]
     blueprint: Blueprint

@@ -137,26 +137,7 @@ def run(
     write_law: Callable[[], str] | None = None,
     work: float | None = None,
 ) -> str:
-    """Search until a law is accepted, time or work is used up, or `report` returns True.
-
-    Parameters
-    ----------
-    search : Search
-        What to run.
-    max_time : float, optional
-        Seconds.
-    report : callable, optional
-        Called with the progress after every slice of time.
-    write_law : callable, optional
-        Writes the best law so far.
-    work : float, optional
-        Return at a checkpoint: when so much work is done in all. Only for one island.
-
-    Returns
-    -------
-    str
-        A key of `ENDINGS`, or `CHECKPOINT`.
-    """
+    """Search until a law is accepted, time or work is used up, or `report` returns True."""
     start = time.perf_counter()
     status = "running"
     more = () if work is None else (work,)

@@ -24,13 +24,7 @@ R2_CHANGE = 1e-3
 
 
 def read(path: str | os.PathLike[str]) -> dict[Key, Record]:
-    """Return the runs in a JSON file of `gsr bench`.
-
-    Raises
-    ------
-    GSRError
-        If the file holds something else.
-    """
+    """Return the runs in a JSON file of `gsr bench`."""
     try:
         records = json.loads(Path(path).read_text("utf-8"))
         return {_key(record): record for record in records}
@@ -44,13 +38,7 @@ def _key(record: Record) -> Key:
 
 
 def tables(old: dict[Key, Record], new: dict[Key, Record]) -> RenderableType:
-    """Return what got better, what got worse, and the sums.
-
-    Parameters
-    ----------
-    old, new : dict
-        As `read` returns them. Only what is in both is compared.
-    """
+    """Return what got better, what got worse, and the sums."""
     both = [key for key in old if key in new]
     parts: list[RenderableType] = []
     for title, sign in (("Better", True), ("Worse", False)):

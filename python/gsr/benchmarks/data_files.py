@@ -68,11 +68,6 @@ def run(
     """Fit the files of a folder, with the seeds 0..runs-1.
 
     `options` are parameters of the estimator; see `gsr.benchmarks.measured.run` for `how`.
-
-    Raises
-    ------
-    GSRError
-        If the folder has no file of the suite.
     """
     ending, task, _, names = SUITES[suite]
     paths = {path.name.removesuffix(ending): path for path in Path(folder).glob(f"*{ending}")}

@@ -54,20 +54,7 @@ class Judgement:
 
 
 def judge(equation: Any, X: Array, y: Array, n_constants: int, n_simple: int = 0) -> Judgement:
-    """Compare a law with a family of curves.
-
-    Parameters
-    ----------
-    equation : gsr.equation.Equation
-        The law, as it was fitted.
-    X, y : array
-        Noise-free rows of the truth, more than the law has constants.
-    n_constants : int
-        Constants of the truth.
-    n_simple : int
-        Constants of the law that the data take for simple numbers, which are not counted.
-
-    """
+    """Compare a law with a family of curves."""
     law = FittedLaw(
         tuple(equation.phi), tuple(equation.psi), np.array(equation.alpha, dtype=float),
         np.array(equation.beta, dtype=float), 0, np.inf, np.inf, False, 0.0,

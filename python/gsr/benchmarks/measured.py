@@ -106,19 +106,7 @@ AnyOutcome = TypeVar("AnyOutcome", bound=StructureOutcome)
 def fit(
     X: Array, y: Array, options: Mapping[str, Any], *, seed: int = 0, sigma: Array | None = None
 ) -> Fit:
-    """Fit the estimator on one thread.
-
-    Parameters
-    ----------
-    X, y : array
-        Training rows.
-    options : mapping
-        Parameters of the estimator, and `cpu_time`; see `gsr.benchmarks.runner.with_cpu_limit`.
-    seed : int
-        Its random state.
-    sigma : array, optional
-        Standard deviations of y.
-    """
+    """Fit the estimator on one thread."""
     from gsr import GSRRegressor
 
     model = GSRRegressor(**{"random_state": seed, "n_jobs": 1, **runner.with_cpu_limit(options)})

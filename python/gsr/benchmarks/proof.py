@@ -12,17 +12,7 @@ SAME_AT = mpmath.mpf("1e-60")
 
 
 def is_zero(difference: Any, constants: Mapping[Any, Any]) -> bool:
-    """Tell whether the difference can be reduced to zero, cheap ways first.
-
-    Parameters
-    ----------
-    difference : sympy.Expr
-        Real in the domain of interest.
-    constants : mapping
-        Symbols that stand for constants without a closed form, and their values as mpmath
-        numbers. The difference counts as zero if every function of the variables in it has
-        a coefficient that is zero to 60 digits.
-    """
+    """Tell whether the difference can be reduced to zero, cheap ways first."""
     return any(_vanishes(_attempt(each, difference), constants) for each in STRATEGIES)
 
 

@@ -75,19 +75,7 @@ class _UnprovedError(Exception):
 def check(
     equation: Equation, problem: Problem, seed: int = 0, time_limit: float = 10.0
 ) -> Recovery:
-    """Decide whether `equation` is the truth of `problem`.
-
-    Parameters
-    ----------
-    equation : Equation
-        Its symbols are called y and x1..xd.
-    problem : Problem
-        Gives the truth and the domain in which points are drawn.
-    seed : int
-        Seed of those points.
-    time_limit : float
-        Seconds after which the check gives up; like any failure it counts as not recovered.
-    """
+    """Decide whether `equation` is the truth of `problem`."""
     try:
         with _PRECISION, mpmath.workdps(DIGITS), deadline(time_limit):
             return Recovery(True, "proved", _recover(equation, problem, seed))

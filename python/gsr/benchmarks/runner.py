@@ -62,21 +62,7 @@ def run(
     json_path: str | os.PathLike[str] | None = None,
     progress: bool = True,
 ) -> list[Result]:
-    """Return the outcomes in the order of the tasks; after Ctrl-C only the finished ones.
-
-    Parameters
-    ----------
-    tasks : sequence
-        They must be picklable if there are several jobs.
-    work : Work
-        What to do with each.
-    jobs : int
-        Processes.
-    json_path : path-like, optional
-        Where the outcomes are written as a JSON list, also after an interruption.
-    progress : bool
-        Show a progress bar on standard error.
-    """
+    """Return the outcomes in the order of the tasks; after Ctrl-C only the finished ones."""
     check_path(json_path)
     done: dict[int, Result] = {}
     save_at = time.monotonic() + SAVE_EVERY

@@ -31,32 +31,7 @@ def run(
     estimator_options: Mapping[str, Any] | None = None,
     **how: Any,
 ) -> list[Row]:
-    """Fit every problem `runs` times, with the seeds 0..runs-1.
-
-    Parameters
-    ----------
-    problems : sequence of Problem
-        See `gsr.benchmarks.suites.select`.
-    preset : str
-        Preset of the estimator. With ``paper`` it gets the problem's library, otherwise not.
-    runs : int
-        Independent runs per problem.
-    max_time : float or None
-        Seconds allowed to one fit.
-    noise : sequence of float
-        Gaussian noise added to y, in fractions of its root mean square; each value makes runs of
-        its own.
-    estimator_options : mapping, optional
-        Further parameters of the estimator; they win over the problem's own.
-    **how
-        See `gsr.benchmarks.measured.run`.
-
-    Returns
-    -------
-    list of Row
-        In the order of noise, problems and seeds. A run that raises is a row with its error.
-        After Ctrl-C only the finished runs.
-    """
+    """Fit every problem `runs` times, with the seeds 0..runs-1."""
     if runs < 1 or how.get("jobs", 1) < 1:
         raise ValueError(f"runs and jobs must be at least 1, got runs={runs} and {how}")
     options = {"preset": preset, "max_time": max_time, **(estimator_options or {})}

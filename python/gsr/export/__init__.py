@@ -33,24 +33,7 @@ TAKES = {
 
 
 def source(equation: Equation, language: str, name: str = "law") -> str:
-    """Return source code that predicts y from the features.
-
-    Parameters
-    ----------
-    equation : Equation
-        The law.
-    language : {"python", "numpy", "c", "torch", "jax"}
-        ``"python"`` takes numbers and needs nothing but `math`; ``"c"`` is C99.
-    name : str
-        Of the function.
-
-    Returns
-    -------
-    str
-        One function of all features in their order, with its helpers. It solves g(y) = f(x) as
-        `Equation.predict` does, and gives NaN where the law has no solution, or several between
-        which only the training rows could decide.
-    """
+    """Return source code that predicts y from the features."""
     prefix = f"{name}_" if language == "c" else f"_{name}_"
     written = dialect(language, prefix)
     check_function_name(name, written.words)
@@ -84,20 +67,7 @@ def _imports(language: str, code: str) -> str:
 
 
 def write(text: str, path: str | PathLike[str]) -> None:
-    """Write source code to a file, in one step.
-
-    Parameters
-    ----------
-    text : str
-        What `source` has returned.
-    path : str or path
-        The file; one that exists is replaced.
-
-    Raises
-    ------
-    OSError
-        Names the file; an older one of that name is as it was.
-    """
+    """Write source code to a file, in one step."""
     write_whole(text, path)
 
 

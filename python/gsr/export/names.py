@@ -24,20 +24,7 @@ SPOKEN = {"%": "percent", "°": "deg", "#": "number", "Ω": "ohm", "$": "dollar"
 
 
 def identifiers(names: Sequence[str], taken: Collection[str]) -> list[str]:
-    """Return a different identifier for each name, none of them among those taken.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Any strings.
-    taken : collection of str
-        Words that have a meaning already.
-
-    Returns
-    -------
-    list of str
-        ASCII letters, digits and underscores, with a letter first.
-    """
+    """Return a different identifier for each name, none of them among those taken."""
     used = set(taken)
     found: list[str] = []
     for k, name in enumerate(names, start=1):

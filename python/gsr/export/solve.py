@@ -39,24 +39,7 @@ class Solution(NamedTuple):
 
 
 class Solver:
-    """Writes the y that solves g(y) = v.
-
-    Parameters
-    ----------
-    equation : Equation
-        The law.
-    body : Body
-        Takes the statements.
-    variables : sequence of Expression
-        The features, which may decide the sign of y.
-
-    Attributes
-    ----------
-    is_numeric : bool
-        Whether `solve` and `g` are needed.
-    is_open : bool
-        Whether several solutions may be left between which nothing decides.
-    """
+    """Writes the y that solves g(y) = v."""
 
     def __init__(self, equation: Equation, body: Body, variables: Sequence[Expression]) -> None:
         self.equation, self.body, self.dialect = equation, body, body.dialect

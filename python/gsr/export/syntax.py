@@ -45,21 +45,7 @@ def _prefixed(prefix: str, changed: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Dialect:
-    """The syntax of a language.
-
-    Parameters
-    ----------
-    language : str
-        As the user names it.
-    functions : mapping
-        Names in C to names here; what is missing the language does not have.
-    scalar : bool
-        Whether the function takes numbers rather than arrays.
-    words : frozenset
-        That are no names for variables.
-    comment, infinity, nan : str
-        How these are written.
-    """
+    """The syntax of a language."""
 
     language: str
     functions: Mapping[str, str]

@@ -23,17 +23,7 @@ Write = Callable[[], Expression]
 
 
 class Body:
-    """Statements of a function, and the functions of one's own that they call.
-
-    Parameters
-    ----------
-    dialect : Dialect
-        The language.
-    prefix : str
-        Of the helpers' names.
-    taken : set of str
-        Names that have a meaning already.
-    """
+    """Statements of a function, and the functions of one's own that they call."""
 
     def __init__(self, dialect: Dialect, prefix: str, taken: set[str]) -> None:
         self.dialect, self.prefix, self.taken = dialect, prefix, set(taken)
@@ -56,17 +46,7 @@ class Body:
 
 
 class Terms(Algebra[Write]):
-    """Writes basis functions.
-
-    Parameters
-    ----------
-    body : Body
-        Takes the statements.
-    library : Library
-        Mapping table.
-    variables : sequence of Expression
-        What stands for the variables.
-    """
+    """Writes basis functions."""
 
     def __init__(self, body: Body, library: Library, variables: Sequence[Expression]) -> None:
         self.body, self.library, self.variables = body, library, variables

@@ -97,27 +97,7 @@ class Watcher:
 
 
 class Archipelago:
-    """The islands of a rank.
-
-    Parameters
-    ----------
-    islands : sequence of LocalIsland
-        The islands of this rank, in order.
-    migration : Migration
-        What they exchange.
-    transport : Transport
-        Connects the ranks.
-    limits : Limits
-        When to end.
-    deterministic : bool
-        Lock-step: the same islands, seeds and settings give the same laws, bit for bit.
-    n_threads : int
-        Islands that run at a time.
-    before : RunState, optional
-        What was done before the run was resumed.
-    watcher : Watcher
-        Called while the search runs.
-    """
+    """The islands of a rank."""
 
     def __init__(
         self,

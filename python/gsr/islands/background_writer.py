@@ -30,13 +30,6 @@ class BackgroundWriter:
 
     A failure is logged once for each kind, and tried again: after a pause that grows, or when
     something newer comes.
-
-    Parameters
-    ----------
-    checkpoints : Checkpoints
-        Where they go. Nobody else should write there meanwhile.
-    depth : int
-        How many of an island may wait; older ones are dropped.
     """
 
     def __init__(self, checkpoints: Checkpoints, depth: int = 1) -> None:

@@ -51,13 +51,7 @@ class Checkpoint:
 
 
 class Checkpoints:
-    """The checkpoints of a run: `keep` of each island in a folder, which the first write makes.
-
-    Attributes
-    ----------
-    notes : list of str
-        Messages about files that could not be used.
-    """
+    """The checkpoints of a run: `keep` of each island in a folder, which the first write makes."""
 
     def __init__(self, folder: str | os.PathLike[str], keep: int = 3) -> None:
         self.folder = Path(folder)
@@ -72,11 +66,6 @@ class Checkpoints:
         """Write a checkpoint, and remove those that are too old.
 
         Newer ones, of a run that was resumed from an earlier checkpoint, are removed too.
-
-        Raises
-        ------
-        OSError
-            If that failed; the other checkpoints are unchanged.
         """
         folder = self.island_folder(island)
         folder.mkdir(parents=True, exist_ok=True)
@@ -260,13 +249,7 @@ class Manifest:
         return Manifest(**values)
 
     def check_resumable(self, wanted: Manifest, folder: str | os.PathLike[str]) -> list[str]:
-        """Compare with what a new piece of the run wants, and return remarks for the user.
-
-        Raises
-        ------
-        GSRError
-            If the checkpoints are of another problem.
-        """
+        """Compare with what a new piece of the run wants, and return remarks for the user."""
         if self.fingerprint != wanted.fingerprint:
             what = "data, library or search differ"
             if self.seed != wanted.seed:

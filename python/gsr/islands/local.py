@@ -15,17 +15,6 @@ class LocalIslands(Archipelago):
     """Islands that are searched as if they were one, in lock-step.
 
     The same seed gives the same laws with any number of threads.
-
-    Parameters
-    ----------
-    blueprint : Blueprint
-        What they are made of.
-    n_islands, n_threads : int
-        How many, and how many at a time.
-    migration : Migration
-        What they exchange.
-    max_evals : int, optional
-        Evaluations of all islands together.
     """
 
     def __init__(

@@ -103,13 +103,7 @@ class LocalIsland:
         self.front = self.island.front()
 
     def turn(self, migration: Migration, goal: float, seconds: float = float("inf")) -> str:
-        """Let migrants in, evolve up to so much work or for so long, and choose emigrants.
-
-        Returns
-        -------
-        str
-            The island's status.
-        """
+        """Let migrants in, evolve up to so much work or for so long, and choose emigrants."""
         start = time.perf_counter()
         self.let_in(migration)
         busy = time.perf_counter() - start

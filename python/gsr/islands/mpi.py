@@ -53,13 +53,7 @@ def initialize() -> None:
 
 
 def connect(launch: launcher.Launch) -> MPITransport:
-    """Connect all ranks of a job.
-
-    Raises
-    ------
-    GSRError
-        If the launcher does not belong to the MPI library.
-    """
+    """Connect all ranks of a job."""
     library = MPI.Get_library_version()
     launcher.check_library(launch, library)
     with warnings.catch_warnings():
@@ -70,14 +64,7 @@ def connect(launch: launcher.Launch) -> MPITransport:
 
 
 class MPITransport:
-    """The ranks of a communicator.
-
-    Parameters
-    ----------
-    comm : MPI.Intracomm, optional
-        Duplicated, to keep its messages apart from others of the program. All its ranks must make
-        their transports together. By default all ranks of the job.
-    """
+    """The ranks of a communicator."""
 
     def __init__(self, comm: MPI.Intracomm | None = None) -> None:
         initialize()

@@ -80,17 +80,7 @@ def share_blueprint(blueprint: Blueprint | None, transport: Transport) -> Bluepr
 
 
 class RankRun(Archipelago):
-    """The islands of an MPI rank, with checkpoints.
-
-    Parameters
-    ----------
-    spec : RunSpec
-        What rank 0 has planned.
-    blueprint : Blueprint
-        What islands are made of.
-    transport : Transport
-        Connects the ranks.
-    """
+    """The islands of an MPI rank, with checkpoints."""
 
     watcher: RunWatcher
 

@@ -48,27 +48,7 @@ def resume(
     *,
     deterministic: bool,
 ) -> ResumedState:
-    """Load the checkpoints of earlier islands into new ones; warns of those that are not usable.
-
-    Parameters
-    ----------
-    islands : sequence of LocalIsland
-        New islands; those of this rank.
-    checkpoints : Checkpoints
-        Of the run.
-    n_saved : int
-        Islands that may have checkpoints. If there are more than islands now, the surplus is
-        absorbed; if there are fewer, new islands begin.
-    transport : Transport
-        Connects the ranks.
-    deterministic : bool
-        All islands must continue from the same epoch.
-
-    Returns
-    -------
-    ResumedState
-        The same on all ranks.
-    """
+    """Load the checkpoints of earlier islands into new ones; warns of those that are not usable."""
     n_islands = len(islands) * transport.size
     old = [each.number for each in islands if each.number < n_saved]
     found = _common(old, checkpoints, transport) if deterministic else None

@@ -56,15 +56,6 @@ def make_topology(
 ) -> Topology:
     """Return a topology by its name, one of `TOPOLOGIES`.
 
-    Parameters
-    ----------
-    edges : sequence of pairs, optional
-        Who sends to whom, for the topology ``edges``.
-    migration : str
-        ``p2p``: to one of the neighbours in an epoch; ``broadcast``: to all of them.
-    seed : int
-        Of the choice of neighbours.
-
     The cost of a topology's methods does not grow with the number of islands, except for broadcasts
     of ``fully_connected`` and the hub of ``star`` (linear) and ``hypercube`` (log n).
     """

@@ -37,13 +37,7 @@ class Transport(Protocol):
     library: str | None
 
     def send(self, destination: int, payload: bytes) -> bool:
-        """Send a payload to a rank, which may be this one, without waiting.
-
-        Returns
-        -------
-        bool
-            False if it was dropped, because too many messages to that rank are still under way.
-        """
+        """Send a payload to a rank, which may be this one, without waiting."""
 
     def receive(self) -> list[tuple[int, bytes]]:
         """Return the messages that have arrived: source and payload, in order for each source."""

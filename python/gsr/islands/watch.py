@@ -20,23 +20,7 @@ PATIENCE, LAST_TRY = 10.0, 1.0
 
 
 class RunWatcher(Watcher):
-    """Saves the islands of a rank, and writes its journal.
-
-    Parameters
-    ----------
-    folder : path
-        The run folder.
-    rank : int
-        Whose watcher it is.
-    checkpoints : Checkpoints
-        Of the run.
-    interval : float
-        Seconds between two checkpoints.
-    sequence : int
-        The number of the last checkpoint.
-    lock_step : bool
-        Whether checkpoints are numbered by epochs.
-    """
+    """Saves the islands of a rank, and writes its journal."""
 
     def __init__(
         self,

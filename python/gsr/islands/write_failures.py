@@ -7,15 +7,7 @@ import threading
 
 
 class WriteFailures:
-    """Logs the failures of writes that are tried again and again, from any thread.
-
-    Parameters
-    ----------
-    what : str
-        What is written, in the plural: ``"checkpoints"``.
-    log : logging.Logger
-        Where to.
-    """
+    """Logs the failures of writes that are tried again and again, from any thread."""
 
     def __init__(self, what: str, log: logging.Logger) -> None:
         self._what = what

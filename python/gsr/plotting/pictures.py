@@ -43,17 +43,7 @@ DASHED: Any = (0, (4, 3))
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows to draw, with what the law says about them.
-
-    Parameters
-    ----------
-    X, y, prediction : array
-        Features, target and prediction of the rows that have one.
-    n_missing : int
-        Rows left out, since the law has no finite y there.
-    n_rows : int
-        All rows; beyond some thousand only a sample is drawn.
-    """
+    """The rows to draw, with what the law says about them."""
 
     X: Array
     y: Array

@@ -23,19 +23,7 @@ MOST_ROWS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """A target with its fitted model.
-
-    Parameters
-    ----------
-    name : str
-        Of the target.
-    model : GSRRegressor
-        Fitted to it.
-    X, y : array, optional
-        Rows to draw.
-    history : sequence of Progress
-        How the best error fell.
-    """
+    """A target with its fitted model."""
 
     name: str
     model: Any
@@ -52,25 +40,7 @@ class Target:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """What is known of a run.
-
-    Parameters
-    ----------
-    targets : sequence of Target
-        Empty if there is no model yet.
-    columns : dict
-        Names of the columns to their values in the rows that are kept.
-    result : dict
-        What the run wrote about itself.
-    history : sequence of Progress
-        How the best error fell, if there is no model.
-    config : str, optional
-        The text of the configuration that reproduces the run.
-    run : Path, optional
-        The folder.
-    missing : sequence of str
-        What is not there, in plain words.
-    """
+    """What is known of a run."""
 
     targets: Sequence[Target]
     columns: Mapping[str, Array] = field(default_factory=dict)
@@ -143,22 +113,7 @@ def _target(name: str, model: Any) -> Target:
 
 
 def read(run: str | PathLike[str]) -> Source:
-    """Return what is in a run folder; what is missing is told, not raised.
-
-    Parameters
-    ----------
-    run : str or path
-        A folder that ``gsr fit -o`` has written, complete or not.
-
-    Returns
-    -------
-    Source
-
-    Raises
-    ------
-    GSRError
-        If there is no such folder, or nothing of a run in it.
-    """
+    """Return what is in a run folder; what is missing is told, not raised."""
     folder = Path(fspath(run))
     if not folder.is_dir():
         raise GSRError(f"{folder} is no run folder: there is no such folder")

@@ -29,15 +29,7 @@ MARK = "$"
 
 
 class Writer:
-    """Turns models into plain data, and collects what they share.
-
-    Attributes
-    ----------
-    libraries, training_rows : list
-        What the laws refer to by number.
-    transformations : dict
-        The user's own, by name.
-    """
+    """Turns models into plain data, and collects what they share."""
 
     def __init__(self) -> None:
         self.libraries: list[Plain] = []

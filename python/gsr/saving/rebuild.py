@@ -35,15 +35,7 @@ DERIVED = ("front_", "best_index_", "equation_", "history_", "models_", "feature
 
 
 class Reader:
-    """Builds models.
-
-    Parameters
-    ----------
-    content : DocumentForm
-        The file's content.
-    own : mapping of str to Transformation
-        Transformations that are not built in.
-    """
+    """Builds models."""
 
     def __init__(self, content: forms.DocumentForm, own: Mapping[str, Transformation]) -> None:
         self.own = own

@@ -30,11 +30,6 @@ def select(names: Iterable[str]) -> list[Problem]:
     """Return the problems of the given names and suites, each once, in the order asked for.
 
     ``paper`` stands for the five suites of the paper, ``all`` for every suite.
-
-    Raises
-    ------
-    ValueError
-        If a name is neither a problem nor a suite; the message suggests the nearest ones.
     """
     chosen: dict[str, Problem] = {}
     for name in [names] if isinstance(names, str) else names:

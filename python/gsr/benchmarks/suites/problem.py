@@ -44,15 +44,7 @@ class Problem:
     provable: bool = True
 
     def train(self, seed: int = 0, noise: float = 0.0) -> tuple[Array, Array]:
-        """Return the training rows X and targets y of one independent run.
-
-        Parameters
-        ----------
-        seed : int
-            Number of the run.
-        noise : float
-            Standard deviation of the Gaussian noise in y, as a fraction of its root mean square.
-        """
+        """Return the training rows X and targets y of one independent run."""
         X, y = self._data(self.sampling, self.generator(seed, "train"))
         if noise:
             size = noise * np.sqrt(np.mean(y**2))
