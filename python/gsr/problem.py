@@ -34,7 +34,7 @@ from gsr.traits import TRAITS
 from gsr.transformation import Array
 
 if TYPE_CHECKING:
-    from gsr.islands.local import LocalIslands
+    from gsr.islands.archipelago import LocalIslands
 
 #: The paper's appendix table for its own preset, every built-in transformation otherwise.
 DEFAULT_LIBRARY = {"paper": "table13", "default": "all"}
@@ -488,7 +488,7 @@ def extend(evolution: Any, problem: Problem) -> None:
 
 
 def _islands(problem: Problem) -> LocalIslands:
-    from gsr.islands.local import LocalIslands
+    from gsr.islands.archipelago import LocalIslands
     from gsr.islands.migration import default_migration
 
     n_islands = int(problem.parameters["islands"])

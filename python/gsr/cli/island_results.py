@@ -18,7 +18,7 @@ from gsr.cli.terminal import INTERRUPTED, NO_LAW, NOT_WRITTEN, OK, complain, sho
 from gsr.exceptions import GSRError
 from gsr.islands import journal
 from gsr.islands.checkpoints import Checkpoints
-from gsr.islands.resume import total_evaluations
+from gsr.islands.rank_run import total_evaluations
 from gsr.runs import folder_files, run_folder
 from gsr.runs.config import toml_value
 from gsr.search import Progress, SearchResult

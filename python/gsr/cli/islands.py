@@ -107,8 +107,8 @@ def _fill(parser: argparse.ArgumentParser) -> None:
 
 def _command(arguments: argparse.Namespace) -> int:
     # ResumedState ranks are connected: one that fails later must end the others.
-    from gsr.islands.signals import ignore_sigusr1
     from gsr.islands.transport import guarded
+    from gsr.islands.watch import ignore_sigusr1
 
     try:
         if arguments.init is not None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from gsr import files
-from gsr.islands.write_failures import WriteFailures
+from gsr.islands.checkpoints import WriteFailures
 from gsr.whole_files import write_whole
 
 log = logging.getLogger(__name__)

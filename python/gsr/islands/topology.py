@@ -39,11 +39,9 @@ class Topology(Protocol):
 
     def destinations(self, island: int, epoch: int) -> tuple[int, ...]:
         """Return the islands to which an island sends in an epoch."""
-        ...
 
     def sources(self, island: int, epoch: int) -> tuple[int, ...]:
         """Return the islands from which an island receives in an epoch."""
-        ...
 
 
 def make_topology(
@@ -56,6 +54,7 @@ def make_topology(
 ) -> Topology:
     """Return a topology by its name, one of `TOPOLOGIES`.
 
+    Migration ``p2p`` goes to one of the neighbours in an epoch, ``broadcast`` to all of them.
     The cost of a topology's methods does not grow with the number of islands, except for broadcasts
     of ``fully_connected`` and the hub of ``star`` (linear) and ``hypercube`` (log n).
     """
@@ -121,11 +120,9 @@ class Shifts(Ways):
     """Ways lead to the island at some distance to the right."""
 
     def forward(self, island: Place, way: Place) -> Place:
-        """Return the island to the right."""
         return (island + way) % self.n_islands
 
     def back(self, island: Place, way: Place) -> Place:
-        """Return the island to the left."""
         return (island - way) % self.n_islands
 
 
@@ -137,13 +134,11 @@ class Mirrors(Ways):
     """
 
     def forward(self, island: Place, way: Place) -> Place:
-        """Return the image."""
         return (way - island) % self.n_islands
 
     back = forward
 
     def taken(self, epoch: int) -> Sequence[int]:
-        """Return the way of an epoch."""
         return (self.ways[_turn(len(self.ways), epoch, self.seed)],)
 
 
@@ -155,7 +150,6 @@ class Digits(Ways):
     """
 
     def forward(self, island: Place, way: Place) -> Place:
-        """Return the island with the other digit."""
         return island ^ way
 
     back = forward
@@ -174,7 +168,6 @@ class Star:
     seed: int
 
     def destinations(self, island: int, epoch: int) -> tuple[int, ...]:
-        """Return the islands to which an island sends in an epoch."""
         if island > 0:
             return (0,)
         if self.broadcast or self.n_islands == 1:
@@ -182,7 +175,6 @@ class Star:
         return (self._chosen(epoch),)
 
     def sources(self, island: int, epoch: int) -> tuple[int, ...]:
-        """Return the islands from which an island receives in an epoch."""
         if island == 0:
             return tuple(range(1, self.n_islands))
         return (0,) if self.broadcast or self._chosen(epoch) == island else ()
@@ -204,14 +196,12 @@ class Edges:
     leading: dict[int, list[int]] = field(default_factory=dict)
 
     def destinations(self, island: int, epoch: int) -> tuple[int, ...]:
-        """Return the islands to which an island sends in an epoch."""
         others = self.following.get(island, [])
         if self.broadcast or not others:
             return tuple(others)
         return (others[_turn(len(others), epoch, self.seed, island)],)
 
     def sources(self, island: int, epoch: int) -> tuple[int, ...]:
-        """Return the islands from which an island receives in an epoch."""
         others = self.leading.get(island, [])
         return tuple(each for each in others if island in self.destinations(each, epoch))
 
