@@ -19,7 +19,7 @@ from rich.table import Table
 from benchmarks.command import console, parse_arguments, parser_of
 from gsr.benchmarks import measured
 from gsr.benchmarks.measured import Outcome
-from gsr.benchmarks.suites.sampling import Array
+from gsr.benchmarks.suites.problem import Array
 
 LEVELS = (0.90, 0.95)
 QUARTERS = 4

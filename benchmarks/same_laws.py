@@ -26,7 +26,7 @@ import numpy as np
 from benchmarks.searches import blueprint, estimator
 from gsr.benchmarks.suites import select
 from gsr.benchmarks.suites.curves import ERRORS, select_curves
-from gsr.benchmarks.suites.sampling import Array
+from gsr.benchmarks.suites.problem import Array
 from gsr.blueprint import Blueprint
 from gsr.islands.migration import Message, default_migration
 

@@ -12,7 +12,7 @@ import pytest
 from gsr import GSRError, Transformation, export
 from gsr.encoding import encode, encode_target, evaluate
 from gsr.equation import Equation
-from gsr.export.names import identifiers
+from gsr.export.syntax import identifiers
 from gsr.library import PRESETS, Library
 from test_encoding import wider_matrix
 

@@ -32,8 +32,8 @@ ENDINGS = {
 class Search(Protocol):
     """A search that continues where it stopped whenever it is run again.
 
-    There are three: one island (`_core.Island`), islands on threads (`islands.local.LocalIslands`),
-    and the islands of an MPI rank (`islands.rank_run.RankRun`).
+    There are three: one island (`_core.Island`), islands on threads (`LocalIslands` in
+    `islands.archipelago`), and the islands of an MPI rank (`islands.rank_run.RankRun`).
     """
 
     @property

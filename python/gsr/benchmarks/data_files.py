@@ -26,8 +26,7 @@ from rich.table import Table
 from gsr.benchmarks import measured
 from gsr.benchmarks.measured import Outcome, StructureOutcome, median
 from gsr.benchmarks.suites.curves import Curve, box, constants_of
-from gsr.benchmarks.suites.formulas import rows_of
-from gsr.benchmarks.suites.sampling import Array
+from gsr.benchmarks.suites.problem import Array, rows_of
 from gsr.exceptions import GSRError
 
 #: Largest residual sum of squares that passes, relative to the certified one.

@@ -1,4 +1,4 @@
-"""What the benchmarks on measured data share: fits, their outcomes and tables of them."""
+"""Fits of data with errors and their outcomes; the suites `curves` and `nolaw`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from rich import box
+from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 from gsr.benchmarks import runner
-from gsr.benchmarks.family import judge
-from gsr.benchmarks.suites.curves import Curve
-from gsr.benchmarks.suites.sampling import Array
+from gsr.benchmarks.structure import judge
+from gsr.benchmarks.suites.curves import ERRORS, Curve
+from gsr.benchmarks.suites.problem import Array
 
 #: Verdicts of the estimator that claim that the residuals have no structure.
 CLAIMS = ("rounding", "noise", "exact", "within noise")
@@ -249,3 +250,169 @@ def table(
     for *row, last in rows:
         made.add_row(*map(escape, row), Text(last, no_wrap=True, overflow="ellipsis"))
     return made
+
+
+# ---- the suite curves: laws with constants inside, from few rows with errors ---------------------
+
+#: Characters of a curve's name in tables.
+NAME = 22
+
+
+@dataclass(frozen=True)
+class _CurveTask:
+    curve: Curve
+    errors: str
+    seed: int
+    options: Mapping[str, Any]
+
+    def blank(self) -> StructureOutcome:
+        return StructureOutcome("curves", self.curve.name, self.errors, self.seed)
+
+    def run(self) -> StructureOutcome:
+        X, y, sigma = self.curve.train(self.seed, self.errors)
+        fitted = fit(X, y, self.options, seed=self.seed, sigma=sigma)
+        return judged(self.blank(), fitted, self.curve, *self.curve.test(self.seed))
+
+
+def run_curves(
+    curves: Iterable[Curve],
+    *,
+    options: Mapping[str, Any],
+    errors: Sequence[str] = ERRORS,
+    runs: int = 1,
+    **how: Any,
+) -> list[StructureOutcome]:
+    """Fit every curve with every kind of error, with the seeds 0..runs-1.
+
+    `options` are parameters of the estimator; see `run` for `how`.
+    """
+    chosen = list(curves)
+    tasks = [
+        _CurveTask(curve, kind, seed, options)
+        for kind in errors
+        for curve in chosen
+        for seed in range(runs)
+    ]
+    return run(tasks, **how)
+
+
+def curve_tables(outcomes: Sequence[StructureOutcome]) -> RenderableType:
+    """Return a table of the single curves, and one of the kinds of error."""
+    columns = {"curve": _short_name, "errors": lambda each: each.errors, **STRUCTURE}
+    single = outcome_table("Curves", columns, outcomes, MARK)
+    kinds = dict.fromkeys(each.errors for each in outcomes)
+    groups = [[each for each in outcomes if each.errors == kind] for kind in kinds]
+    caption = "Spare: those of the found laws that have one constant more than the truth."
+    return Group(single, outcome_table("By kind of error", BY_KIND, groups, caption))
+
+
+def _short_name(outcome: StructureOutcome) -> str:
+    name = outcome.problem
+    return name if len(name) <= NAME else name[: NAME - 1] + "…"
+
+
+def _sum(field: str) -> Callable[[Sequence[StructureOutcome]], str]:
+    return lambda group: str(sum(getattr(each, field) for each in group))
+
+
+#: Columns of a group of outcomes.
+BY_KIND: Columns = {
+    "errors": lambda group: group[0].errors,
+    "fits>": lambda group: str(len(group)),
+    "found>": _sum("found"),
+    "spare>": lambda group: str(sum(each.structure == "spare" for each in group)),
+    "on\nfront>": _sum("on_front"),
+    "false\nverdicts>": _sum("false_verdict"),
+    "median\nR2>": lambda group: f"{median(each.r2 for each in group):.5f}",
+    "worst\nR2>": lambda group: f"{min(each.r2 for each in group):.4g}",
+    "median\ns>": lambda group: f"{median(each.seconds for each in group):.2f}",
+    "ended\nearly>": lambda group: (
+        f"{100 * sum(each.ended_early for each in group) / len(group):.0f} %"
+    ),
+}
+
+
+def list_curves(curves: Iterable[Curve]) -> Table:
+    """Return a table of curves: formula, constants and rows."""
+    rows = []
+    for each in curves:
+        constants = ", ".join(f"{name} = {value:g}" for name, value in each.constants.items())
+        ranges = ", ".join(f"{f.rule}({f.low:g}, {f.high:g})" for f in each.features)
+        rows.append(
+            (each.name, each.formula.replace("**", "^"), constants, ranges, str(each.n_rows))
+        )
+    return table("Curves", ("curve", "y", "constants", "features", "rows>"), rows)
+
+
+# ---- the suite nolaw: pure noise, where the only right law is a constant -------------------------
+
+#: Distributions of the target.
+TARGETS: dict[str, Callable[[np.random.Generator, int], Array]] = {
+    "normal": lambda rng, n: 3.0 + rng.standard_normal(n),
+    "uniform": lambda rng, n: rng.uniform(0.0, 10.0, n),
+    "lognormal": lambda rng, n: rng.lognormal(1.0, 0.5, n),
+    "student": lambda rng, n: rng.standard_t(3, n),
+    "counts": lambda rng, n: rng.poisson(6.0, n).astype(float),
+}
+#: Rows and features of a table.
+SIZES = (
+    (12, 1), (20, 1), (20, 3), (30, 1), (30, 5), (50, 1), (50, 2), (50, 10), (80, 1), (100, 3),
+    (100, 8), (150, 1), (150, 20), (200, 2), (200, 5), (300, 1), (300, 12), (500, 4), (700, 1),
+    (1000, 3),
+)  # fmt: skip
+#: Tables of a run: all sizes of all distributions.
+N_TABLES = len(TARGETS) * len(SIZES)
+
+
+@dataclass(frozen=True)
+class _NoiseTask:
+    target: str
+    n_rows: int
+    n_features: int
+    seed: int
+    options: Mapping[str, Any]
+
+    def blank(self) -> Outcome:
+        name = f"{self.target}, {self.n_rows} rows, {self.n_features} features"
+        return Outcome("nolaw", name, errors=self.target, seed=self.seed)
+
+    def data(self) -> tuple[Array, Array]:
+        key = list(TARGETS).index(self.target)
+        rng = np.random.default_rng([self.seed, key, self.n_rows, self.n_features])
+        X = rng.uniform(0.5, 5.0, (self.n_rows, self.n_features))
+        X[:, 1::2] = rng.standard_normal(X[:, 1::2].shape)
+        if self.n_features == 1:
+            X = np.sort(X, axis=0)
+        return X, TARGETS[self.target](rng, self.n_rows)
+
+    def run(self) -> Outcome:
+        fitted = fit(*self.data(), self.options, seed=self.seed)
+        found = not fitted.chosen.uses_features
+        return replace(self.blank(), **fitted.noted(), found=found)
+
+
+def run_noise(*, options: Mapping[str, Any], runs: int = 1, **how: Any) -> list[Outcome]:
+    """Fit 100 tables, with the seeds 0..runs-1, by an estimator with these options."""
+    tasks = [
+        _NoiseTask(target, rows, features, seed, options)
+        for target in TARGETS
+        for rows, features in SIZES
+        for seed in range(runs)
+    ]
+    return run(tasks, **how)
+
+
+def noise_tables(outcomes: Sequence[Outcome]) -> Table:
+    """Return one line per distribution, and the laws that are more than a constant."""
+    wrong = [each for each in outcomes if not each.found]
+    rows = []
+    for kind in dict.fromkeys(each.errors for each in outcomes):
+        group = [each for each in outcomes if each.errors == kind]
+        right = sum(each.found for each in group)
+        early = sum(each.ended_early for each in group)
+        seconds = median(each.seconds for each in group)
+        rows.append((kind, f"{right} of {len(group)}", f"{early}", f"{seconds:.1f}", ""))
+    rows += [(each.problem, "", "", "", each.error or each.equation) for each in wrong]
+    titles = ("noise", "constant law>", "ended early>", "median s>", "law")
+    right = len(outcomes) - len(wrong)
+    return table("Noise without a law", titles, rows, f"{right} of {len(outcomes)} right.")

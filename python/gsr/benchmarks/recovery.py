@@ -22,7 +22,7 @@ import mpmath
 import sympy
 
 from gsr.benchmarks import proof
-from gsr.benchmarks.closed_forms import DIGITS, guesses, identify
+from gsr.benchmarks.proof import DIGITS, guesses, identify
 from gsr.benchmarks.suites import Problem
 from gsr.deadline import TimeUp, deadline
 

@@ -1,18 +1,333 @@
-"""Runs of the estimator on the suites of known laws."""
+"""Runs of the estimator on the suites of known laws, and their tables beside published figures."""
 
 from __future__ import annotations
 
+import math
+import re
+import statistics
+import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rich import box
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.table import Table
 
 from gsr.benchmarks import measured, runner
-from gsr.benchmarks.report import Row
-from gsr.benchmarks.suites import Problem
-from gsr.benchmarks.suites.sampling import Array
+from gsr.benchmarks.suites import ALL_PROBLEMS, ALL_SUITES, SUITES, Problem
+from gsr.benchmarks.suites.problem import DATA, Array
+
+if TYPE_CHECKING or sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Figure = float | None
+Runs = list["Row"]
+#: A printed table: suite, metric, methods, and for each problem a figure of each method.
+Published = dict[str, Any]
+
+
+@cache
+def published() -> dict[str, Published]:
+    """Return the tables that the paper prints for its own method and for others, by name."""
+    return tomllib.loads((DATA / "published.toml").read_text("utf-8"))
+
+
+@dataclass(frozen=True)
+class Row:
+    """The outcome of one run."""
+
+    suite: str
+    problem: str
+    seed: int
+    #: The law is proved to be the truth; judged without noise only.
+    recovered: bool = False
+    #: Against the noise-free y, on its scale; NaN if the run failed.
+    rmse_train: float = math.nan
+    rmse_test: float = math.nan
+    #: Time of ``fit`` alone; NaN if it raised.
+    seconds: float = math.nan
+    equation: str = ""
+    #: See `recovery.Recovery`, under noise `structure.Comparison`; empty if the run failed.
+    verdict: str = ""
+    #: What a failed run raised.
+    error: str = ""
+    #: Not proved, but within 1e-6 of the spread of y on the test rows.
+    approximation: bool = False
+    #: Within 1e-10 of the spread of y on the test rows, proved or not.
+    exact: bool = False
+    #: Noise in y, as a fraction of its root mean square.
+    noise: float = 0.0
+    #: Under noise: the law has the structure of the truth.
+    structure: bool = False
+
+    @property
+    def found(self) -> bool:
+        """Whether the law was found, proved or, under noise, by its structure."""
+        return self.recovered or self.structure
+
+
+def tables(rows: Iterable[Row]) -> RenderableType:
+    """Return the tables of each suite, and a summary of all."""
+    everything = list(rows)
+    clean = [row for row in everything if row.noise == 0]
+    noisy = [row for row in everything if row.noise != 0]
+    parts: list[RenderableType] = []
+    for suite in ALL_SUITES:
+        parts += _suite_tables(suite, [row for row in clean if row.suite == suite])
+        parts += _noise_tables([row for row in noisy if row.suite == suite])
+    if clean:
+        parts.append(_summary(clean))
+    if noisy:
+        parts.append(_noise_summary(noisy))
+    return Group(*parts)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column of figures; the last line is that of all runs if `pooled`, else an average."""
+
+    title: str
+    figure: Callable[[str, Runs], Figure]
+    form: str = "{:.3g}"
+    style: str = ""
+    pooled: bool = False
+
+    def cell(self, value: Figure) -> str:
+        if value is None:
+            return "-"
+        return self.form.format(value) if value else "0"
+
+
+@dataclass(frozen=True)
+class _Fitting:
+    """One wide table, or the same figures in several narrow ones if it does not fit."""
+
+    wide: Table
+    narrow: tuple[Table, ...]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        unbounded = options.update(width=10_000)
+        fits = console.measure(self.wide, options=unbounded).maximum <= options.max_width
+        yield from [self.wide] if fits else self.narrow
+
+
+def _suite_tables(suite: str, rows: Runs) -> list[RenderableType]:
+    if not rows:
+        return []
+    printed = [table for table in published().values() if table["suite"] == suite]
+    results = _published_columns([each for each in printed if each["metric"] != "seconds"])
+    times = _published_columns([each for each in printed if each["metric"] == "seconds"])
+    title = rows[0].problem.partition("-")[0]
+    word = "median" if suite == "neat" else "mean"
+    ours = _our_results(statistics.median if suite == "neat" else statistics.fmean)
+    chosen = _by(rows, lambda row: row.problem)
+    wide = _table(f"{title}, {word} RMSE", [*ours, *results], chosen)
+    narrow = [_table(f"{title}, {word} RMSE", [*ours, *results[:1]], chosen)]
+    if results[1:]:
+        narrow.append(_table(f"{title}, other methods", results[1:], chosen))
+    return [
+        _Fitting(wide, tuple(narrow)),
+        _table(f"{title}, seconds", [*_our_times(), *times], chosen),
+    ]
+
+
+def _our_results(middle: Callable[[list[float]], float]) -> list[_Column]:
+    return [
+        *_our_shares(),
+        _Column("train\nRMSE", _over("rmse_train", middle), "{:.1e}", "bold"),
+        _Column("test\nRMSE", _over("rmse_test", middle), "{:.1e}", "bold"),
+    ]
+
+
+def _our_shares() -> list[_Column]:
+    return [
+        _Column("proved\n%", _share("recovered"), "{:.4g}", "bold"),
+        _Column("exact\n%", _share("exact"), "{:.4g}", "bold"),
+        _Column("approx.\n%", _share("approximation"), "{:.4g}", "bold"),
+    ]
+
+
+def _our_times() -> list[_Column]:
+    """Return the times to the law, over the runs that found it, and the mean over all runs."""
+    return [
+        *(
+            _Column(f"{title}\ns", _to_the_law(part), style="bold", pooled=True)
+            for title, part in (("median", 0.5), ("95 %", 0.95), ("max", 1.0))
+        ),
+        _Column("mean of\nall runs", _over("seconds", statistics.fmean), style="bold"),
+    ]
+
+
+def _to_the_law(part: float) -> Callable[[str, Runs], Figure]:
+    return lambda _, runs: quantile([row.seconds for row in runs if row.found], part)
+
+
+def quantile(values: Sequence[float], part: float) -> Figure:
+    """Return the value that `part` of the values do not exceed, None if there are none."""
+    if part == 0.5 and values:
+        return statistics.median(values)
+    return sorted(values)[max(math.ceil(part * len(values)) - 1, 0)] if values else None
+
+
+def _share(field: str) -> Callable[[str, Runs], Figure]:
+    return lambda _, runs: 100 * statistics.fmean(getattr(row, field) for row in runs)
+
+
+def _over(field: str, middle: Callable[[list[float]], float]) -> Callable[[str, Runs], Figure]:
+    def figure(_: str, runs: Runs) -> Figure:
+        values = [getattr(row, field) for row in runs]
+        if field == "seconds":  # a run that raised took no time worth a mean
+            values = [value for value in values if math.isfinite(value)]
+        else:  # a prediction that failed is no prediction, and must not improve the mean
+            values = [value if math.isfinite(value) else math.inf for value in values]
+        return middle(values) if values else None
+
+    return figure
+
+
+def _published_columns(printed: Sequence[Published]) -> list[_Column]:
+    """Return one column per method; where two tables have a method, the first table counts."""
+    columns: dict[str, _Column] = {}
+    for table in printed:
+        unit = {"recovery %": "%", "seconds": "s"}.get(table["metric"], "RMSE")
+        form = "{:.1e}" if unit == "RMSE" else "{:.4g}"
+        for place, method in enumerate(table["methods"]):
+            figure = _published_figure(table, place)
+            columns.setdefault(method, _Column(f"{method}\n{unit}", figure, form))
+    return list(columns.values())
+
+
+def _published_figure(table: Published, place: int) -> Callable[[str, Runs], Figure]:
+    def figure(name: str, _: Runs) -> Figure:
+        row = table["rows"].get(name)
+        return None if row is None or math.isnan(row[place]) else row[place]
+
+    return figure
+
+
+def _table(title: str, columns: list[_Column], chosen: dict[str, Runs]) -> Table:
+    everything = [row for runs in chosen.values() for row in runs]
+    table = _empty(title, columns, _caption(everything))
+    figures = {name: [c.figure(name, runs) for c in columns] for name, runs in chosen.items()}
+    for name, values in figures.items():
+        table.add_row(name, *(c.cell(v) for c, v in zip(columns, values, strict=True)))
+    table.add_section()
+    totals = (
+        c.figure("", everything) if c.pooled else _average(values)
+        for c, values in zip(columns, zip(*figures.values(), strict=True), strict=True)
+    )
+    word = "All" if any(c.pooled for c in columns) else "Average"
+    table.add_row(word, *(c.cell(v) for c, v in zip(columns, totals, strict=True)))
+    return table
+
+
+def _empty(title: str, columns: list[_Column], caption: str) -> Table:
+    table = Table(title=title, box=box.SIMPLE_HEAD, caption=caption, padding=(0, 1, 0, 0))
+    table.add_column("", no_wrap=True)
+    for column in columns:
+        table.add_column(column.title, justify="right", overflow="fold", style=column.style)
+    return table
+
+
+def _average(values: Iterable[Figure]) -> Figure:
+    given = [value for value in values if value is not None]
+    return statistics.fmean(given) if given else None
+
+
+def _caption(rows: Runs) -> str:
+    lost = sum(not math.isfinite(row.rmse_test) for row in rows)
+    text = f"Bold: ours, {len(rows)} runs. Times to the law: of the runs that found it."
+    if rows[0].suite in SUITES and rows[0].noise == 0:
+        text += " Others: as printed in the paper."
+    return text + (f" {lost} runs failed: no finite RMSE." if lost else "")
+
+
+def _by(rows: Runs, key: Callable[[Row], str]) -> dict[str, Runs]:
+    groups: dict[str, Runs] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return groups
+
+
+# ---- all suites ------------------------------------------------------------------------------
+
+
+def _summary(rows: Runs) -> Table:
+    """Return one line per suite."""
+    runs = _Column("runs", lambda _, group: float(len(group)), "{:.0f}")
+    return _lines("Summary", [runs, *_our_shares(), *_our_times()], rows)
+
+
+def _lines(title: str, columns: list[_Column], rows: Runs) -> Table:
+    table = _empty(title, columns, "Times to the law: of the runs that found it.")
+    suites = _by(rows, lambda row: row.suite)
+    for suite in (each for each in ALL_SUITES if each in suites):
+        table.add_row(suite, *(c.cell(c.figure("", suites[suite])) for c in columns))
+    table.add_section()
+    table.add_row("All", *(c.cell(c.figure("", rows)) for c in columns))
+    return table
+
+
+# ---- noise -----------------------------------------------------------------------------------
+
+
+def _noise_tables(rows: Runs) -> list[RenderableType]:
+    if not rows:
+        return []
+    title = rows[0].problem.partition("-")[0]
+    chosen = _by(rows, lambda row: row.problem)
+    return [_table(f"{title} with noise, structure found", _noise_columns(rows), chosen)]
+
+
+def _noise_summary(rows: Runs) -> Table:
+    return _lines("Structure found under noise", _noise_columns(rows), rows)
+
+
+def _noise_columns(rows: Runs) -> list[_Column]:
+    columns: list[_Column] = []
+    for level in sorted({row.noise for row in rows}):
+        share = _at(level, _share("structure"))
+        median = _at(level, _to_the_law(0.5))
+        columns.append(_Column(f"{100 * level:g} %\nfound %", share, "{:.4g}", "bold"))
+        columns.append(_Column(f"{100 * level:g} %\nmedian s", median, pooled=True))
+    return columns
+
+
+def _at(level: float, figure: Callable[[str, Runs], Figure]) -> Callable[[str, Runs], Figure]:
+    def chosen(name: str, rows: Runs) -> Figure:
+        there = [row for row in rows if row.noise == level]
+        return figure(name, there) if there else None
+
+    return chosen
+
+
+# ---- what there is ---------------------------------------------------------------------------
+
+
+def list_problems(problems: Iterable[Problem] = ALL_PROBLEMS) -> Table:
+    """Return a table of the problems: expression, data and library."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for title in ("problem", "y", "train", "test", "library"):
+        table.add_column(title, no_wrap=title in ("problem", "train"))
+    for each in problems:
+        test = "" if each.test_sampling is None else str(each.test_sampling)
+        library = ", ".join(each.library[2:])
+        table.add_row(each.name, _readable(each.expression), str(each.sampling), test, library)
+    return table
+
+
+def _readable(expression: str) -> str:
+    plain = re.sub(r"Rational\((-?\d+),(\d+)\)", r"(\1/\2)", expression)
+    return plain.replace("**", "^").replace("*", " ").replace("log", "ln")
+
+
+# ---- runs ----------------------------------------------------------------------------------------
 
 #: Test RMSE, relative to the spread of y, below which a law counts as exact, and below which an
 #: unproved law counts as an approximation.

@@ -107,7 +107,7 @@ def _bench(arguments: argparse.Namespace) -> int:
         return bench_measured.run(arguments)
     arguments.runs = arguments.runs or RUNS
     if arguments.list:
-        from gsr.benchmarks.report import list_problems
+        from gsr.benchmarks.suite_runs import list_problems
 
         console().print(list_problems(_problems(arguments.names or ["all"])))
         return OK
@@ -126,7 +126,7 @@ def _problems(names: Sequence[str]) -> list[Any]:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from gsr.benchmarks import report, suite_runs
+    from gsr.benchmarks import suite_runs
 
     problems = _problems(arguments.names)
     options = bench_measured.estimator_options(arguments)
@@ -141,6 +141,6 @@ def _run(arguments: argparse.Namespace) -> int:
         estimator_options={k: v for k, v in options.items() if v is not None} or None,
     )
     if rows:
-        console().print(report.tables(rows))
+        console().print(suite_runs.tables(rows))
     wanted = len(problems) * arguments.runs * len(arguments.noise)
     return OK if len(rows) == wanted else INTERRUPTED

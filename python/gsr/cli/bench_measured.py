@@ -70,21 +70,21 @@ def _shown(outcomes: list[Any], wanted: int, tables: Callable[[list[Any]], Any])
 
 
 def _curves(arguments: argparse.Namespace, names: list[str]) -> int:
-    from gsr.benchmarks import curve_runs
+    from gsr.benchmarks import measured
     from gsr.benchmarks.suites.curves import ERRORS
 
     curves = _selected(names)
     kinds, runs = arguments.errors or ERRORS, arguments.runs or 1
-    outcomes = curve_runs.run(
+    outcomes = measured.run_curves(
         curves, options=estimator_options(arguments), errors=kinds, runs=runs, **_how(arguments)
     )
-    return _shown(outcomes, len(curves) * len(kinds) * runs, curve_runs.tables)
+    return _shown(outcomes, len(curves) * len(kinds) * runs, measured.curve_tables)
 
 
 def _list(names: list[str]) -> int:
-    from gsr.benchmarks import curve_runs
+    from gsr.benchmarks import measured
 
-    console().print(curve_runs.list_curves(_selected(names)))
+    console().print(measured.list_curves(_selected(names)))
     return OK
 
 
@@ -108,11 +108,13 @@ def _on_files(arguments: argparse.Namespace, suite: str) -> int:
 
 
 def _nolaw(arguments: argparse.Namespace, _: list[str]) -> int:
-    from gsr.benchmarks import nolaw
+    from gsr.benchmarks import measured
 
     runs = arguments.runs or 1
-    outcomes = nolaw.run(options=estimator_options(arguments), runs=runs, **_how(arguments))
-    return _shown(outcomes, nolaw.N_TABLES * runs, nolaw.tables)
+    outcomes = measured.run_noise(
+        options=estimator_options(arguments), runs=runs, **_how(arguments)
+    )
+    return _shown(outcomes, measured.N_TABLES * runs, measured.noise_tables)
 
 
 #: Suites whose data are files that are not part of the project.

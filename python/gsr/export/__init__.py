@@ -7,10 +7,19 @@ from os import PathLike
 
 import gsr
 from gsr.equation import Equation
-from gsr.export.names import check_function_name, identifiers, shown
-from gsr.export.runtime import HELPERS, helpers, solver
 from gsr.export.solve import Solver
-from gsr.export.syntax import LANGUAGES, Dialect, Expression, dialect
+from gsr.export.syntax import (
+    LANGUAGES,
+    Dialect,
+    Expression,
+    check_function_name,
+    dialect,
+    helper_texts,
+    helpers,
+    identifiers,
+    shown,
+    solver,
+)
 from gsr.export.terms import Body, Terms, function, used_variables
 from gsr.whole_files import write_whole
 
@@ -37,7 +46,7 @@ def source(equation: Equation, language: str, name: str = "law") -> str:
     prefix = f"{name}_" if language == "c" else f"_{name}_"
     written = dialect(language, prefix)
     check_function_name(name, written.words)
-    words = written.words | {name, *(prefix + helper for helper in HELPERS[language])}
+    words = written.words | {name, *(prefix + helper for helper in helper_texts(language))}
     arguments = identifiers(equation.feature_names, words)
     body = Body(written, prefix, {*words, *arguments})
     variables = [Expression(argument) for argument in arguments]

@@ -13,8 +13,7 @@ from gsr.encoding.fold import Algebra, fold
 from gsr.encoding.rows import ONE, Argument, Matrix, Row, factors
 from gsr.encoding.values import row_values
 from gsr.equation import Equation
-from gsr.export.names import fresh
-from gsr.export.syntax import Dialect, Expression
+from gsr.export.syntax import Dialect, Expression, fresh
 from gsr.library import Library, Transformation
 from gsr.transformation import apply_symbolic
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import json
+import shlex
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from importlib.util import find_spec
 from os import PathLike
@@ -10,15 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import gsr
 from gsr.report import sections
-from gsr.report.origin import Source, source
-from gsr.report.settings import settings
+from gsr.report.origin import Source, config_file, source
 from gsr.whole_files import write_whole
 from gsr.wording import ending
 
 if TYPE_CHECKING:
     from jinja2 import Template
-
-    from gsr.report.plots import Picture
 
 
 def write(run_or_model: Any, out: str | PathLike[str]) -> Path:
@@ -41,24 +42,13 @@ def write(run_or_model: Any, out: str | PathLike[str]) -> Path:
     GSRError
         If the folder has nothing of a run in it.
     """
-    text = page(run_or_model)
     path = Path(out)
-    write_whole(text, path)
+    write_whole(page(run_or_model), path)
     return path
 
 
 def page(run_or_model: Any) -> str:
-    """Return the report as HTML.
-
-    Parameters
-    ----------
-    run_or_model : str, path or GSRRegressor
-        As for `write`.
-
-    Returns
-    -------
-    str
-    """
+    """Return the report as HTML; see `write`."""
     found = source(run_or_model)
     return _template().render(
         title=_title(found),
@@ -103,9 +93,137 @@ def _facts(found: Source) -> list[str]:
     return parts
 
 
-def _history_pictures(found: Source) -> list[Picture]:
+def _history_pictures(found: Source) -> list[sections.Picture]:
     if found.targets or not found.history or find_spec("matplotlib") is None:
         return []
-    from gsr.report.plots import history_picture
+    return [sections.history_picture(found.history, "h")]
 
-    return [history_picture(found.history, "h")]
+
+# ---- how a run was made, and how to repeat it ----------------------------------------------------
+
+#: Values that can be written into a program as they are.
+LITERAL = (bool, int, float, str, type(None))
+
+
+def settings(source: Source) -> dict[str, Any]:
+    """Return how the search went, what was set, versions, and how to repeat it."""
+    model, found = source.model, source.result
+    chosen = changed(model) if model is not None else found.get("settings")
+    told = None
+    if isinstance(chosen, Mapping):
+        told = {str(name): _shown(value) for name, value in chosen.items()}
+    return {
+        "search": _search(source),
+        "settings": told,
+        "all_settings": None if model is None else _all(model),
+        "versions": _versions(source),
+        "program": None if model is None else program(source),
+        **_command(source),
+    }
+
+
+def _all(model: Any) -> str:
+    return "\n".join(f"{name} = {value!r}" for name, value in model.get_params(deep=False).items())
+
+
+def _search(source: Source) -> dict[str, str]:
+    found, model = source.result, source.model
+    facts: dict[str, str] = {}
+    status = str(found.get("status") or getattr(model, "status_", ""))
+    if status:
+        key = "state" if status == "running" else "ended because"
+        facts[key] = ending(status)
+    seconds = found.get("seconds", getattr(model, "fit_time_", None))
+    if isinstance(seconds, int | float):
+        facts["time"] = f"{seconds:.3g} s"
+    for key, attribute, name in (
+        ("evaluations", "n_evaluations_", "candidates tried"),
+        ("generations", "n_generations_", "generations"),
+    ):
+        count = found.get(key, getattr(model, attribute, None))
+        if isinstance(count, int):
+            facts[name] = f"{count:,}"
+    facts["seed"] = _seed(source)
+    return facts
+
+
+def _seed(source: Source) -> str:
+    seed = source.result.get("seed", getattr(source.model, "random_state", None))
+    return "none was given: another search may find other laws" if seed is None else str(seed)
+
+
+def _versions(source: Source) -> dict[str, str]:
+    from gsr.info import core_info
+
+    told = source.result.get("versions")
+    found = told if isinstance(told, Mapping) else core_info()
+    return {str(name): str(value) for name, value in found.items()}
+
+
+def changed(model: Any) -> dict[str, Any]:
+    """Return the parameters of an estimator that are not at their defaults."""
+    defaults = inspect.signature(type(model).__init__).parameters
+    return {
+        name: value
+        for name, value in model.get_params(deep=False).items()
+        if not _same(value, defaults[name].default)
+    }
+
+
+def _same(value: Any, default: Any) -> bool:
+    return value is default or (isinstance(value, LITERAL) and value == default)
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else repr(value)
+
+
+# ---- again -------------------------------------------------------------------------------------
+
+
+def _command(source: Source) -> dict[str, str]:
+    if source.run is None or source.config is None:
+        return {}
+    path = config_file(source.run)
+    config, again = shlex.quote(str(path)), shlex.quote(f"{source.run}-again")
+    command = f"gsr fit --config {config} -o {again}"
+    if "islands" in source.result:
+        command = f"gsr islands {config} --set run.output={again}"
+    return {"command": command, "config": source.config, "config_name": path.name}
+
+
+def program(source: Source) -> str:
+    """Return a Python program that repeats the search."""
+    features = list(source.targets[0].entry.equation.feature_names)
+    targets = [target.name for target in source.targets]
+    chosen: Any = targets[0] if len(targets) == 1 else targets
+    path = _path(source)
+    arguments = changed(source.model)
+    own = [name for name, value in arguments.items() if not _is_literal(value)]
+    written = ", ".join(
+        f"{name}=..." if name in own else f"{name}={value!r}" for name, value in arguments.items()
+    )
+    lines = ["import pandas as pd", "", "from gsr import GSRRegressor", ""]
+    lines += [f"table = pd.read_csv({path!r})"]
+    lines += [f"X, y = table[{_listed(features)}], table[{json.dumps(chosen, ensure_ascii=False)}]"]
+    lines += [f"model = GSRRegressor({written}).fit(X, y)"]
+    lines += [f"# {name} was an object of your own: put it in" for name in own]
+    return "\n".join([*lines, "print(model.equations_)"])
+
+
+def _path(source: Source) -> str:
+    found = source.result.get("data")
+    path = found.get("path") if isinstance(found, Mapping) else found
+    return "data.csv" if path in (None, "", "-") else str(path)
+
+
+def _listed(names: list[str]) -> str:
+    return json.dumps(names, ensure_ascii=False)
+
+
+def _is_literal(value: Any) -> bool:
+    if isinstance(value, list | tuple | set):
+        return all(map(_is_literal, value))
+    if isinstance(value, dict):
+        return all(map(_is_literal, (*value, *value.values())))
+    return isinstance(value, LITERAL)

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gsr.exceptions import GSRError
+from gsr.plotting import Rows
 from gsr.search import Progress
 from gsr.selection import FrontEntry
 from gsr.transformation import Array
@@ -30,6 +32,13 @@ class Target:
     X: Array | None
     y: Array | None
     history: Sequence[Progress]
+
+    @cached_property
+    def rows(self) -> Rows | None:
+        """The rows to draw, with what the law says about them."""
+        if self.X is None or self.y is None:
+            return None
+        return Rows.of(self.entry, self.X, self.y)
 
     @property
     def entry(self) -> FrontEntry:

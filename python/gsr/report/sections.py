@@ -1,28 +1,36 @@
-"""What the sections of a report say about a target and about the data."""
+"""What the sections of a report say and show about a target and about the data."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from html import escape
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gsr import plotting
 from gsr._table_forms import PAGE, VERDICTS
 from gsr.encoding.writing import number as digits
 from gsr.encoding.writing import shown_name
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
+from gsr.plotting import determination, drawing
 from gsr.plotting.drawing import number
-from gsr.plotting.pictures import Rows, determination
 from gsr.report import mathml
 from gsr.report.origin import Source, Target
+from gsr.search import Progress
 from gsr.selection import FrontEntry
 from gsr.selection.choice import WEIGHTED
 from gsr.selection.constant_names import CONSTANT
 from gsr.table import EquationTable
 from gsr.wording import LEVELS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 View = dict[str, Any]
 
@@ -61,8 +69,6 @@ def _law(equation: Equation) -> View:
 def _pictures(found: Target, key: str) -> list[Any] | None:
     if find_spec("matplotlib") is None:
         return None
-    from gsr.report.plots import pictures
-
     return pictures(found, key)
 
 
@@ -81,12 +87,11 @@ def _numbers(target: Target) -> dict[str, str]:
     }
     if entry.held_out is not None:
         found["RMSE on held-out rows"] = f"{entry.held_out:.4g}"
-    if target.X is not None and target.y is not None and np.ptp(target.y) > 0:
-        rows = Rows.of(entry, target.X, target.y)
-        if not rows.n_missing:
-            spread = float(np.sum((rows.y - rows.y.mean()) ** 2))
-            error = float(np.sum((rows.y - rows.prediction) ** 2))
-            found["R²"] = determination(error / spread)
+    rows = target.rows
+    if rows is not None and not rows.n_missing and np.ptp(rows.y) > 0:
+        spread = float(np.sum((rows.y - rows.y.mean()) ** 2))
+        error = float(np.sum((rows.y - rows.prediction) ** 2))
+        found["R²"] = determination(error / spread)
     return found
 
 
@@ -106,10 +111,10 @@ def cautions(target: Target) -> list[tuple[str, str]]:
             ("Poles.", "It is not known whether the law is defined everywhere within the range of "
              f"the training rows{reason}.")
         )  # fmt: skip
-    if target.X is not None and target.y is not None:
-        n = Rows.of(entry, target.X, target.y).n_missing
-        if n:
-            found.append(("No prediction.", f"For {n} of {len(target.y)} rows the law gives none."))
+    rows = target.rows
+    if rows is not None and rows.n_missing:
+        told = f"For {rows.n_missing} of {rows.n_rows} rows the law gives none."
+        found.append(("No prediction.", told))
     if getattr(target.model, "status_", "") == "interrupted":
         found.append(("Interrupted.", "The search was stopped early: these are its best so far."))
     return found
@@ -219,3 +224,95 @@ def _column(name: str, values: Any, targets: set[str]) -> View:
     ends = (finite.min(), np.median(finite), finite.max()) if len(finite) else (math.nan,) * 3
     kind = "target" if name in targets else "feature"
     return {"name": name, "kind": kind, "ends": list(map(_limited, ends))}
+
+
+# ---- pictures: SVG that stands in the page and follows its colours -------------------------------
+
+#: Inches; on a telephone the letters are as large as those of a note.
+SIZE = (4.4, 3.3)
+#: Colours of the pictures, and the page's names for them.
+COLOURS = {
+    drawing.INK: "ink",
+    drawing.MUTED: "muted",
+    drawing.FAINT: "line",
+    drawing.MAIN: "main",
+    drawing.PICK: "pick",
+}
+
+
+class Picture(NamedTuple):
+    """An SVG element and what is seen in it."""
+
+    svg: str
+    caption: str
+
+
+#: What is seen in the pictures of a target, which has the place of ``{}``.
+CAPTIONS = {
+    "front": "Each point is a law: its error in {} against its complexity. The chosen one is "
+    "orange.",
+    "fit": "What the law predicts for {} against what was measured; on the line they agree.",
+    "residuals": "What the law leaves, against what it predicts; between the dashed lines are two "
+    "standard deviations. At the right is the histogram.",
+    "terms": "What each term adds, on the scale of the law's left side, over the rows.",
+    "convergence": "The error of the best law so far, against time.",
+}
+
+
+def pictures(target: Target, key: str) -> list[Picture]:
+    """Return all pictures that can be drawn of a target; `key` makes their names unique."""
+    front, entry = target.model.front_, target.entry
+    draw = plotting.drawings(target.model, entry, target.history, target.rows)
+    if not target.history:
+        del draw["convergence"]
+    finish = {"front": partial(plotting.label_front, entries=front, entry=entry)}
+    found = []
+    for k, kind in enumerate(each for each in CAPTIONS if each in draw):
+        told = CAPTIONS[kind].format(target.name)
+        found.append(Picture(_svg(draw[kind], f"{key}-{k}", told, finish.get(kind)), told))
+    return found
+
+
+def history_picture(history: Sequence[Progress], key: str) -> Picture:
+    """Return the picture of a search that has no law yet."""
+    told = CAPTIONS["convergence"]
+    draw = partial(plotting.convergence, history=history, exact=False, name="the target")
+    return Picture(_svg(draw, key, told), told)
+
+
+def _svg(
+    draw: Callable[[Axes], None],
+    key: str,
+    told: str,
+    finish: Callable[[Axes], None] | None = None,
+) -> str:
+    from io import StringIO
+
+    figure = drawing.new_figure(*SIZE)
+    import matplotlib
+
+    ax = figure.add_subplot()
+    draw(ax)
+    if finish is not None:
+        finish(ax)
+    text = StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": key}):
+        figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
+    return _inlined(text.getvalue(), key, told)
+
+
+def _inlined(text: str, key: str, told: str) -> str:
+    """Return the SVG element alone, with names of its own and the colours of the page."""
+    _, opening, rest = text.partition("<svg ")
+    svg = re.sub(r"<metadata>.*?</metadata>", "", opening + rest, flags=re.DOTALL)
+    box = re.search(r'viewBox="[^"]*"', svg)
+    assert box is not None, "matplotlib writes a viewBox"
+    label = f'role="img" aria-label="{escape(told)}"'
+    head = f'<svg xmlns:xlink="http://www.w3.org/1999/xlink" {box[0]} {label}>'
+    svg = re.sub(r"<svg [^>]*>", lambda _: head, svg, count=1)
+    used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', svg))
+    svg = re.sub(r' id="([^"]*)"', lambda m: f' id="{key}-{m[1]}"' * (m[1] in used), svg)
+    svg = re.sub(r'(href="#|url\(#)', rf"\g<1>{key}-", svg)
+    for colour, name in COLOURS.items():
+        svg = svg.replace(colour, f"var(--{name})")
+    return re.sub(r"\n\s*", "\n", svg).strip()

@@ -13,9 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gsr.benchmarks.suites.formulas import compiled, rows_of
-from gsr.benchmarks.suites.problem import stream
-from gsr.benchmarks.suites.sampling import Array
+from gsr.benchmarks.suites.problem import Array, compiled, rows_of, stream
 
 #: Kinds of measurement error, as `Curve.train` explains them.
 ERRORS = ("none", "constant", "relative", "sigma")
