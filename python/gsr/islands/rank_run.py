@@ -17,11 +17,11 @@ import numpy as np
 from gsr import _core
 from gsr.blueprint import Blueprint, columns_of, padded_block
 from gsr.exceptions import GSRError
-from gsr.islands.archipelago import Archipelago, Limits, RunState
+from gsr.islands.archipelago import Archipelago
 from gsr.islands.checkpoints import ADVICE, Checkpoint, Checkpoints, Manifest
 from gsr.islands.migration import LocalIsland, make_local_islands, make_migration
 from gsr.islands.transport import Transport
-from gsr.islands.watch import RunWatcher, signals_as_requests
+from gsr.islands.watch import Limits, RunState, RunWatcher, signals_as_requests
 
 log = logging.getLogger(__name__)
 #: Seconds between two checks whether all ranks have agreed.
