@@ -145,7 +145,7 @@ def run(
 
     See `gsr.benchmarks.runner.run` for the parameters.
     """
-    work = runner.Work[Any, Any](_do, _failed, _warm_up)
+    work = runner.Work(_do, _failed, _warm_up)
     return runner.run(tasks, work, jobs=jobs, json_path=json_path, progress=progress)
 
 

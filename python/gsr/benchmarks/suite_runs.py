@@ -79,12 +79,16 @@ def tables(rows: Iterable[Row]) -> RenderableType:
     noisy = [row for row in everything if row.noise != 0]
     parts: list[RenderableType] = []
     for suite in ALL_SUITES:
-        parts += _suite_tables(suite, [row for row in clean if row.suite == suite])
-        parts += _noise_tables([row for row in noisy if row.suite == suite])
+        if chosen := [row for row in clean if row.suite == suite]:
+            parts += _suite_tables(suite, chosen)
+        if chosen := [row for row in noisy if row.suite == suite]:
+            title = f"{_family(chosen)} with noise, structure found"
+            parts.append(_by_problem(title, _noise_columns(chosen), chosen))
     if clean:
-        parts.append(_summary(clean))
+        runs = _Column("runs", lambda group: float(len(group)), "{:.0f}", style="")
+        parts.append(_by_suite("Summary", [runs, *_our_shares(), *_our_times()], clean))
     if noisy:
-        parts.append(_noise_summary(noisy))
+        parts.append(_by_suite("Structure found under noise", _noise_columns(noisy), noisy))
     return Group(*parts)
 
 
@@ -93,9 +97,9 @@ class _Column:
     """A column of figures; the last line is that of all runs if `pooled`, else an average."""
 
     title: str
-    figure: Callable[[str, Runs], Figure]
+    figure: Callable[[Runs], Figure]
     form: str = "{:.3g}"
-    style: str = ""
+    style: str = "bold"
     pooled: bool = False
 
     def cell(self, value: Figure) -> str:
@@ -109,7 +113,7 @@ class _Fitting:
     """One wide table, or the same figures in several narrow ones if it does not fit."""
 
     wide: Table
-    narrow: tuple[Table, ...]
+    narrow: Sequence[Table]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         unbounded = options.update(width=10_000)
@@ -117,78 +121,52 @@ class _Fitting:
         yield from [self.wide] if fits else self.narrow
 
 
+def _family(rows: Runs) -> str:
+    return rows[0].problem.partition("-")[0]
+
+
 def _suite_tables(suite: str, rows: Runs) -> list[RenderableType]:
-    if not rows:
-        return []
     printed = [table for table in published().values() if table["suite"] == suite]
     results = _published_columns([each for each in printed if each["metric"] != "seconds"])
     times = _published_columns([each for each in printed if each["metric"] == "seconds"])
-    title = rows[0].problem.partition("-")[0]
-    word = "median" if suite == "neat" else "mean"
-    ours = _our_results(statistics.median if suite == "neat" else statistics.fmean)
-    chosen = _by(rows, lambda row: row.problem)
-    wide = _table(f"{title}, {word} RMSE", [*ours, *results], chosen)
-    narrow = [_table(f"{title}, {word} RMSE", [*ours, *results[:1]], chosen)]
-    if results[1:]:
-        narrow.append(_table(f"{title}, other methods", results[1:], chosen))
-    return [
-        _Fitting(wide, tuple(narrow)),
-        _table(f"{title}, seconds", [*_our_times(), *times], chosen),
-    ]
-
-
-def _our_results(middle: Callable[[list[float]], float]) -> list[_Column]:
-    return [
+    word, middle = ("median", statistics.median) if suite == "neat" else ("mean", statistics.fmean)
+    ours = [
         *_our_shares(),
-        _Column("train\nRMSE", _over("rmse_train", middle), "{:.1e}", "bold"),
-        _Column("test\nRMSE", _over("rmse_test", middle), "{:.1e}", "bold"),
+        _Column("train\nRMSE", _over("rmse_train", middle), "{:.1e}"),
+        _Column("test\nRMSE", _over("rmse_test", middle), "{:.1e}"),
     ]
+    title = f"{_family(rows)}, {word} RMSE"
+    narrow = [_by_problem(title, [*ours, *results[:1]], rows)]
+    if results[1:]:
+        narrow.append(_by_problem(f"{_family(rows)}, other methods", results[1:], rows))
+    return [
+        _Fitting(_by_problem(title, [*ours, *results], rows), narrow),
+        _by_problem(f"{_family(rows)}, seconds", [*_our_times(), *times], rows),
+    ]
+
+
+# ---- columns -----------------------------------------------------------------------------------
 
 
 def _our_shares() -> list[_Column]:
-    return [
-        _Column("proved\n%", _share("recovered"), "{:.4g}", "bold"),
-        _Column("exact\n%", _share("exact"), "{:.4g}", "bold"),
-        _Column("approx.\n%", _share("approximation"), "{:.4g}", "bold"),
-    ]
+    fields = {"proved": "recovered", "exact": "exact", "approx.": "approximation"}
+    return [_Column(f"{title}\n%", _share(field), "{:.4g}") for title, field in fields.items()]
 
 
 def _our_times() -> list[_Column]:
     """Return the times to the law, over the runs that found it, and the mean over all runs."""
-    return [
-        *(
-            _Column(f"{title}\ns", _to_the_law(part), style="bold", pooled=True)
-            for title, part in (("median", 0.5), ("95 %", 0.95), ("max", 1.0))
-        ),
-        _Column("mean of\nall runs", _over("seconds", statistics.fmean), style="bold"),
-    ]
+    parts = {"median": 0.5, "95 %": 0.95, "max": 1.0}
+    to_the_law = [_Column(f"{k}\ns", _to_the_law(v), pooled=True) for k, v in parts.items()]
+    return [*to_the_law, _Column("mean of\nall runs", _over("seconds", statistics.fmean))]
 
 
-def _to_the_law(part: float) -> Callable[[str, Runs], Figure]:
-    return lambda _, runs: quantile([row.seconds for row in runs if row.found], part)
-
-
-def quantile(values: Sequence[float], part: float) -> Figure:
-    """Return the value that `part` of the values do not exceed, None if there are none."""
-    if part == 0.5 and values:
-        return statistics.median(values)
-    return sorted(values)[max(math.ceil(part * len(values)) - 1, 0)] if values else None
-
-
-def _share(field: str) -> Callable[[str, Runs], Figure]:
-    return lambda _, runs: 100 * statistics.fmean(getattr(row, field) for row in runs)
-
-
-def _over(field: str, middle: Callable[[list[float]], float]) -> Callable[[str, Runs], Figure]:
-    def figure(_: str, runs: Runs) -> Figure:
-        values = [getattr(row, field) for row in runs]
-        if field == "seconds":  # a run that raised took no time worth a mean
-            values = [value for value in values if math.isfinite(value)]
-        else:  # a prediction that failed is no prediction, and must not improve the mean
-            values = [value if math.isfinite(value) else math.inf for value in values]
-        return middle(values) if values else None
-
-    return figure
+def _noise_columns(rows: Runs) -> list[_Column]:
+    columns: list[_Column] = []
+    for level in sorted({row.noise for row in rows}):
+        share, median = _at(level, _share("structure")), _at(level, _to_the_law(0.5))
+        columns.append(_Column(f"{100 * level:g} %\nfound %", share, "{:.4g}"))
+        columns.append(_Column(f"{100 * level:g} %\nmedian s", median, style="", pooled=True))
+    return columns
 
 
 def _published_columns(printed: Sequence[Published]) -> list[_Column]:
@@ -199,112 +177,104 @@ def _published_columns(printed: Sequence[Published]) -> list[_Column]:
         form = "{:.1e}" if unit == "RMSE" else "{:.4g}"
         for place, method in enumerate(table["methods"]):
             figure = _published_figure(table, place)
-            columns.setdefault(method, _Column(f"{method}\n{unit}", figure, form))
+            columns.setdefault(method, _Column(f"{method}\n{unit}", figure, form, style=""))
     return list(columns.values())
 
 
-def _published_figure(table: Published, place: int) -> Callable[[str, Runs], Figure]:
-    def figure(name: str, _: Runs) -> Figure:
-        row = table["rows"].get(name)
+def _published_figure(table: Published, place: int) -> Callable[[Runs], Figure]:
+    def figure(runs: Runs) -> Figure:
+        row = table["rows"].get(runs[0].problem)
         return None if row is None or math.isnan(row[place]) else row[place]
 
     return figure
 
 
-def _table(title: str, columns: list[_Column], chosen: dict[str, Runs]) -> Table:
-    everything = [row for runs in chosen.values() for row in runs]
-    table = _empty(title, columns, _caption(everything))
-    figures = {name: [c.figure(name, runs) for c in columns] for name, runs in chosen.items()}
-    for name, values in figures.items():
-        table.add_row(name, *(c.cell(v) for c, v in zip(columns, values, strict=True)))
-    table.add_section()
-    totals = (
-        c.figure("", everything) if c.pooled else _average(values)
-        for c, values in zip(columns, zip(*figures.values(), strict=True), strict=True)
-    )
-    word = "All" if any(c.pooled for c in columns) else "Average"
-    table.add_row(word, *(c.cell(v) for c, v in zip(columns, totals, strict=True)))
-    return table
+def _to_the_law(part: float) -> Callable[[Runs], Figure]:
+    """Return the time that `part` of the runs which found the law do not exceed."""
+
+    def figure(runs: Runs) -> Figure:
+        seconds = [row.seconds for row in runs if row.found]
+        if part == 0.5 and seconds:
+            return statistics.median(seconds)
+        return float(np.quantile(seconds, part, method="inverted_cdf")) if seconds else None
+
+    return figure
 
 
-def _empty(title: str, columns: list[_Column], caption: str) -> Table:
+def _share(field: str) -> Callable[[Runs], Figure]:
+    return lambda runs: 100 * statistics.fmean(getattr(row, field) for row in runs)
+
+
+def _over(field: str, middle: Callable[[list[float]], float]) -> Callable[[Runs], Figure]:
+    def figure(runs: Runs) -> Figure:
+        values = [getattr(row, field) for row in runs]
+        if field == "seconds":  # a run that raised took no time worth a mean
+            values = [value for value in values if math.isfinite(value)]
+        else:  # a prediction that failed is no prediction, and must not improve the mean
+            values = [value if math.isfinite(value) else math.inf for value in values]
+        return middle(values) if values else None
+
+    return figure
+
+
+def _at(level: float, figure: Callable[[Runs], Figure]) -> Callable[[Runs], Figure]:
+    def chosen(rows: Runs) -> Figure:
+        there = [row for row in rows if row.noise == level]
+        return figure(there) if there else None
+
+    return chosen
+
+
+# ---- lines -------------------------------------------------------------------------------------
+
+
+def _by_problem(title: str, columns: list[_Column], rows: Runs) -> Table:
+    lost = sum(not math.isfinite(row.rmse_test) for row in rows)
+    caption = f"Bold: ours, {len(rows)} runs. Times to the law: of the runs that found it."
+    if rows[0].suite in SUITES and rows[0].noise == 0:
+        caption += " Others: as printed in the paper."
+    caption += f" {lost} runs failed: no finite RMSE." if lost else ""
+    return _table(title, columns, _groups(rows, "problem"), caption, pooled=False)
+
+
+def _by_suite(title: str, columns: list[_Column], rows: Runs) -> Table:
+    found = _groups(rows, "suite")
+    groups = {suite: found[suite] for suite in ALL_SUITES if suite in found}
+    caption = "Times to the law: of the runs that found it."
+    return _table(title, columns, groups, caption, pooled=True)
+
+
+def _groups(rows: Runs, field: str) -> dict[str, Runs]:
+    groups: dict[str, Runs] = {}
+    for row in rows:
+        groups.setdefault(getattr(row, field), []).append(row)
+    return groups
+
+
+def _table(
+    title: str, columns: list[_Column], groups: dict[str, Runs], caption: str, *, pooled: bool
+) -> Table:
+    """Return a table with a line for each group, and one of all runs, or of averages."""
     table = Table(title=title, box=box.SIMPLE_HEAD, caption=caption, padding=(0, 1, 0, 0))
     table.add_column("", no_wrap=True)
     for column in columns:
         table.add_column(column.title, justify="right", overflow="fold", style=column.style)
+    for name, runs in groups.items():
+        table.add_row(name, *(c.cell(c.figure(runs)) for c in columns))
+    table.add_section()
+    everything = [row for runs in groups.values() for row in runs]
+    totals = (
+        c.figure(everything) if pooled or c.pooled else _average(map(c.figure, groups.values()))
+        for c in columns
+    )
+    word = "All" if pooled or any(c.pooled for c in columns) else "Average"
+    table.add_row(word, *(c.cell(v) for c, v in zip(columns, totals, strict=True)))
     return table
 
 
 def _average(values: Iterable[Figure]) -> Figure:
     given = [value for value in values if value is not None]
     return statistics.fmean(given) if given else None
-
-
-def _caption(rows: Runs) -> str:
-    lost = sum(not math.isfinite(row.rmse_test) for row in rows)
-    text = f"Bold: ours, {len(rows)} runs. Times to the law: of the runs that found it."
-    if rows[0].suite in SUITES and rows[0].noise == 0:
-        text += " Others: as printed in the paper."
-    return text + (f" {lost} runs failed: no finite RMSE." if lost else "")
-
-
-def _by(rows: Runs, key: Callable[[Row], str]) -> dict[str, Runs]:
-    groups: dict[str, Runs] = {}
-    for row in rows:
-        groups.setdefault(key(row), []).append(row)
-    return groups
-
-
-# ---- all suites ------------------------------------------------------------------------------
-
-
-def _summary(rows: Runs) -> Table:
-    """Return one line per suite."""
-    runs = _Column("runs", lambda _, group: float(len(group)), "{:.0f}")
-    return _lines("Summary", [runs, *_our_shares(), *_our_times()], rows)
-
-
-def _lines(title: str, columns: list[_Column], rows: Runs) -> Table:
-    table = _empty(title, columns, "Times to the law: of the runs that found it.")
-    suites = _by(rows, lambda row: row.suite)
-    for suite in (each for each in ALL_SUITES if each in suites):
-        table.add_row(suite, *(c.cell(c.figure("", suites[suite])) for c in columns))
-    table.add_section()
-    table.add_row("All", *(c.cell(c.figure("", rows)) for c in columns))
-    return table
-
-
-# ---- noise -----------------------------------------------------------------------------------
-
-
-def _noise_tables(rows: Runs) -> list[RenderableType]:
-    if not rows:
-        return []
-    title = rows[0].problem.partition("-")[0]
-    chosen = _by(rows, lambda row: row.problem)
-    return [_table(f"{title} with noise, structure found", _noise_columns(rows), chosen)]
-
-
-def _noise_summary(rows: Runs) -> Table:
-    return _lines("Structure found under noise", _noise_columns(rows), rows)
-
-
-def _noise_columns(rows: Runs) -> list[_Column]:
-    columns: list[_Column] = []
-    for level in sorted({row.noise for row in rows}):
-        share = _at(level, _share("structure"))
-        median = _at(level, _to_the_law(0.5))
-        columns.append(_Column(f"{100 * level:g} %\nfound %", share, "{:.4g}", "bold"))
-        columns.append(_Column(f"{100 * level:g} %\nmedian s", median, pooled=True))
-    return columns
-
-
-def _at(level: float, figure: Callable[[str, Runs], Figure]) -> Callable[[str, Runs], Figure]:
-    def chosen(name: str, rows: Runs) -> Figure:
-        there = [row for row in rows if row.noise == level]
-        return figure(name, there) if there else None
-
-    return chosen
 
 
 # ---- what there is ---------------------------------------------------------------------------

@@ -196,6 +196,18 @@ class Rows:
         return cls(table[good], target[good], prediction[good], int((~good).sum()), len(y))
 
     @property
+    def r2(self) -> str:
+        """R2 with two digits of what it leaves; empty if y does not vary."""
+        spread = float(np.sum((self.y - self.y.mean()) ** 2)) if len(self.y) else 0.0
+        if not spread > 0.0:
+            return ""
+        unexplained = float(np.sum((self.y - self.prediction) ** 2)) / spread
+        if not unexplained > np.finfo(float).eps:
+            return "1"
+        digits = max(3, 1 - math.floor(math.log10(unexplained)))
+        return f"{1.0 - unexplained:.{digits}f}".replace("-", "\N{MINUS SIGN}")
+
+    @property
     def note(self) -> str:
         """What the title says about rows left out."""
         n, drawn = self.n_missing, self.n_missing + len(self.y)
@@ -291,22 +303,9 @@ def fit(ax: Axes, entry: FrontEntry, rows: Rows) -> None:
     ax.set(xlim=tuple(ends), ylim=tuple(ends))
     for axis in (ax.xaxis, ax.yaxis):
         drawing.number_axis(axis)
-    write(ax, 0.04, 0.96, _quality(rows), va="top", linespacing=1.5)
-
-
-def _quality(rows: Rows) -> str:
-    error = rows.y - rows.prediction
-    told = f"RMSE {number(math.sqrt(float(np.mean(error**2))))}"
-    spread = float(np.sum((rows.y - rows.y.mean()) ** 2))
-    return f"{told}\nR² {determination(float(error @ error) / spread)}" if spread > 0.0 else told
-
-
-def determination(unexplained: float) -> str:
-    """Return R2 with two digits of what it leaves."""
-    if not unexplained > np.finfo(float).eps:
-        return "1"
-    digits = max(3, 1 - math.floor(math.log10(unexplained)))
-    return f"{1.0 - unexplained:.{digits}f}".replace("-", "\N{MINUS SIGN}")
+    quality = f"RMSE {number(math.sqrt(float(np.mean((rows.y - rows.prediction) ** 2))))}"
+    quality += f"\nR² {rows.r2}" if rows.r2 else ""
+    write(ax, 0.04, 0.96, quality, va="top", linespacing=1.5)
 
 
 def residuals(ax: Axes, entry: FrontEntry, rows: Rows) -> None:

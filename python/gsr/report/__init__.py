@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gsr
+from gsr._table_forms import VERDICTS
 from gsr.report import sections
 from gsr.report.origin import Source, config_file, source
+from gsr.selection.choice import WEIGHTED
 from gsr.whole_files import write_whole
-from gsr.wording import ending
+from gsr.wording import LEVELS, ending
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -50,13 +52,20 @@ def write(run_or_model: Any, out: str | PathLike[str]) -> Path:
 def page(run_or_model: Any) -> str:
     """Return the report as HTML; see `write`."""
     found = source(run_or_model)
+    has_matplotlib = find_spec("matplotlib") is not None
+    history = found.history if has_matplotlib and not found.targets else ()
     return _template().render(
         title=_title(found),
         facts=_facts(found),
         missing=found.missing,
-        targets=[sections.target(each, k) for k, each in enumerate(found.targets)],
-        history_pictures=_history_pictures(found),
-        data=sections.data(found),
+        targets=found.targets,
+        history_pictures=[sections.history_picture(history, "h")] if history else [],
+        has_matplotlib=has_matplotlib,
+        origin=_origin(found),
+        columns=found.columns,
+        names=[target.name for target in found.targets],
+        n_rows=found.n_rows,
+        n_kept=found.n_kept,
         version=gsr.__version__,
         date=datetime.now(timezone.utc).strftime("%d %B %Y, %H:%M UTC"),
         **settings(found),
@@ -68,6 +77,8 @@ def _template() -> Template:
 
     loader = PackageLoader("gsr.report", "template")
     environment = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters.update(sections.FILTERS)
+    environment.globals.update(levels=LEVELS, verdicts=VERDICTS, weighted=WEIGHTED)
     return environment.get_template("page.html")
 
 
@@ -93,10 +104,11 @@ def _facts(found: Source) -> list[str]:
     return parts
 
 
-def _history_pictures(found: Source) -> list[sections.Picture]:
-    if found.targets or not found.history or find_spec("matplotlib") is None:
-        return []
-    return [sections.history_picture(found.history, "h")]
+def _origin(source: Source) -> dict[str, str]:
+    found = source.result.get("data")
+    facts = found if isinstance(found, dict) else {"path": found} if found else {}
+    names = {"path": "File", "sha256": "SHA-256"}
+    return {name: str(facts[key]) for key, name in names.items() if facts.get(key)}
 
 
 # ---- how a run was made, and how to repeat it ----------------------------------------------------
@@ -107,23 +119,25 @@ LITERAL = (bool, int, float, str, type(None))
 
 def settings(source: Source) -> dict[str, Any]:
     """Return how the search went, what was set, versions, and how to repeat it."""
+    from gsr.info import core_info
+
     model, found = source.model, source.result
     chosen = changed(model) if model is not None else found.get("settings")
-    told = None
+    told = everything = None
     if isinstance(chosen, Mapping):
-        told = {str(name): _shown(value) for name, value in chosen.items()}
+        told = {str(k): v if isinstance(v, str) else repr(v) for k, v in chosen.items()}
+    if model is not None:
+        everything = "\n".join(f"{k} = {v!r}" for k, v in model.get_params(deep=False).items())
+    versions = found.get("versions")
+    versions = versions if isinstance(versions, Mapping) else core_info()
     return {
         "search": _search(source),
         "settings": told,
-        "all_settings": None if model is None else _all(model),
-        "versions": _versions(source),
+        "all_settings": everything,
+        "versions": {str(name): str(value) for name, value in versions.items()},
         "program": None if model is None else program(source),
         **_command(source),
     }
-
-
-def _all(model: Any) -> str:
-    return "\n".join(f"{name} = {value!r}" for name, value in model.get_params(deep=False).items())
 
 
 def _search(source: Source) -> dict[str, str]:
@@ -143,42 +157,24 @@ def _search(source: Source) -> dict[str, str]:
         count = found.get(key, getattr(model, attribute, None))
         if isinstance(count, int):
             facts[name] = f"{count:,}"
-    facts["seed"] = _seed(source)
+    seed = found.get("seed", getattr(model, "random_state", None))
+    unknown = "none was given: another search may find other laws"
+    facts["seed"] = unknown if seed is None else str(seed)
     return facts
-
-
-def _seed(source: Source) -> str:
-    seed = source.result.get("seed", getattr(source.model, "random_state", None))
-    return "none was given: another search may find other laws" if seed is None else str(seed)
-
-
-def _versions(source: Source) -> dict[str, str]:
-    from gsr.info import core_info
-
-    told = source.result.get("versions")
-    found = told if isinstance(told, Mapping) else core_info()
-    return {str(name): str(value) for name, value in found.items()}
 
 
 def changed(model: Any) -> dict[str, Any]:
     """Return the parameters of an estimator that are not at their defaults."""
     defaults = inspect.signature(type(model).__init__).parameters
+
+    def is_default(value: Any, default: Any) -> bool:
+        return value is default or (isinstance(value, LITERAL) and value == default)
+
     return {
         name: value
         for name, value in model.get_params(deep=False).items()
-        if not _same(value, defaults[name].default)
+        if not is_default(value, defaults[name].default)
     }
-
-
-def _same(value: Any, default: Any) -> bool:
-    return value is default or (isinstance(value, LITERAL) and value == default)
-
-
-def _shown(value: Any) -> str:
-    return value if isinstance(value, str) else repr(value)
-
-
-# ---- again -------------------------------------------------------------------------------------
 
 
 def _command(source: Source) -> dict[str, str]:
@@ -197,7 +193,9 @@ def program(source: Source) -> str:
     features = list(source.targets[0].entry.equation.feature_names)
     targets = [target.name for target in source.targets]
     chosen: Any = targets[0] if len(targets) == 1 else targets
-    path = _path(source)
+    file = source.result.get("data")
+    file = file.get("path") if isinstance(file, Mapping) else file
+    path = "data.csv" if file in (None, "", "-") else str(file)
     arguments = changed(source.model)
     own = [name for name, value in arguments.items() if not _is_literal(value)]
     written = ", ".join(
@@ -205,20 +203,11 @@ def program(source: Source) -> str:
     )
     lines = ["import pandas as pd", "", "from gsr import GSRRegressor", ""]
     lines += [f"table = pd.read_csv({path!r})"]
-    lines += [f"X, y = table[{_listed(features)}], table[{json.dumps(chosen, ensure_ascii=False)}]"]
+    columns = [json.dumps(each, ensure_ascii=False) for each in (features, chosen)]
+    lines += [f"X, y = table[{columns[0]}], table[{columns[1]}]"]
     lines += [f"model = GSRRegressor({written}).fit(X, y)"]
     lines += [f"# {name} was an object of your own: put it in" for name in own]
     return "\n".join([*lines, "print(model.equations_)"])
-
-
-def _path(source: Source) -> str:
-    found = source.result.get("data")
-    path = found.get("path") if isinstance(found, Mapping) else found
-    return "data.csv" if path in (None, "", "-") else str(path)
-
-
-def _listed(names: list[str]) -> str:
-    return json.dumps(names, ensure_ascii=False)
 
 
 def _is_literal(value: Any) -> bool:

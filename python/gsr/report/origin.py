@@ -63,8 +63,11 @@ class Source:
     def n_rows(self) -> int:
         """Rows of the run; those kept if it does not say."""
         told = self.result.get("rows")
-        if isinstance(told, int):
-            return told
+        return told if isinstance(told, int) else self.n_kept
+
+    @property
+    def n_kept(self) -> int:
+        """Rows that are kept."""
         return max((len(values) for values in self.columns.values()), default=0)
 
     @property

@@ -7,223 +7,77 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from html import escape
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gsr import plotting
-from gsr._table_forms import PAGE, VERDICTS
+from gsr._table_forms import PAGE
 from gsr.encoding.writing import number as digits
 from gsr.encoding.writing import shown_name
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
-from gsr.plotting import determination, drawing
+from gsr.plotting import drawing
 from gsr.plotting.drawing import number
 from gsr.report import mathml
-from gsr.report.origin import Source, Target
+from gsr.report.origin import Target
 from gsr.search import Progress
 from gsr.selection import FrontEntry
-from gsr.selection.choice import WEIGHTED
-from gsr.selection.constant_names import CONSTANT
-from gsr.table import EquationTable
-from gsr.wording import LEVELS
+from gsr.selection.rounding import Rounded
+from gsr.transformation import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-View = dict[str, Any]
+
+def law(equation: Equation) -> dict[str, Any]:
+    """Return a law as text and as formulas between which lines may break."""
+    return {"text": str(equation), "parts": mathml.lines(equation)}
 
 
-def target(found: Target, k: int) -> View:
-    """Return what the page shows of a target; `k` makes its names unique."""
-    entry, level = found.entry, found.model.level_
-    equation = entry.equation
-    return {
-        "name": found.name,
-        "key": f"target-{k}",
-        "law": {**_law(equation), "latex": equation.latex()},
-        "verdict": LEVELS[level].sentence,
-        "care": level not in ("rounding", "noise"),
-        "cautions": cautions(found),
-        "numbers": _numbers(found),
-        "solved": _solved(equation),
-        "is_solved": str(equation).startswith(f"{shown_name(equation.target_name)} = ")
-        and len(equation.explicit()) == 1,
-        "rounded": _rounded(entry),
-        "constants": _constants(entry),
-        "front": _front(found.model.equations_),
-        "pictures": _pictures(found, f"p{k}"),
-        "has_rows": found.X is not None,
-    }
+def solved(equation: Equation, form: Any) -> dict[str, Any]:
+    """Return target = form likewise."""
+    name = equation.target_name
+    return {"text": f"{name} = {form}", "parts": mathml.solved(name, form)}
 
 
-def _formula(text: str, parts: Sequence[str]) -> View:
-    return {"text": text, "parts": parts}
+def is_solved(equation: Equation) -> bool:
+    """Tell whether the left side of a law is the target itself."""
+    return str(equation).startswith(f"{shown_name(equation.target_name)} = ")
 
 
-def _law(equation: Equation) -> View:
-    return _formula(str(equation), mathml.lines(equation))
-
-
-def _pictures(found: Target, key: str) -> list[Any] | None:
-    if find_spec("matplotlib") is None:
+def rounded(entry: FrontEntry) -> Rounded | None:
+    """Return the constants near simple numbers, None if they are not known."""
+    try:
+        _ = entry.rounded_equation
+        return entry.rounded
+    except GSRError:
         return None
-    return pictures(found, key)
 
 
-# ---- the law -----------------------------------------------------------------------------------
+def constants(entry: FrontEntry) -> dict[str, tuple[float, float, float]] | None:
+    """Return the constants with their intervals, None if they are not known."""
+    try:
+        return entry.intervals(0.95)
+    except GSRError:
+        return None
 
 
-def _numbers(target: Target) -> dict[str, str]:
-    entry = target.entry
-    found = {
-        f"{entry.error_name} of {target.name}": "0, to rounding"
-        if entry.exact
-        else f"{entry.rmse:.4g}",
-        "leaves": VERDICTS[target.model.level_],
-        "complexity": f"{entry.complexity} nodes",
-        "constants": f"{entry.n_constants}",
-    }
-    if entry.held_out is not None:
-        found["RMSE on held-out rows"] = f"{entry.held_out:.4g}"
-    rows = target.rows
-    if rows is not None and not rows.n_missing and np.ptp(rows.y) > 0:
-        spread = float(np.sum((rows.y - rows.y.mean()) ** 2))
-        error = float(np.sum((rows.y - rows.prediction) ** 2))
-        found["R²"] = determination(error / spread)
-    return found
-
-
-def cautions(target: Target) -> list[tuple[str, str]]:
-    """Return what to take care of, as (heading, sentence)."""
-    entry, found = target.entry, []
-    poles = entry.poles
-    if poles.verdict == "unsafe":
-        where = "" if poles.where is None else f", for example at {_point(entry, poles.where)}"
-        found.append(
-            ("Pole.", f"Within the range of the training rows the law is undefined or unbounded"
-             f"{where}: {poles.reason}. Do not trust it near there.")
-        )  # fmt: skip
-    elif poles.verdict == "unknown":
-        reason = f": {poles.reason}" if poles.reason else ""
-        found.append(
-            ("Poles.", "It is not known whether the law is defined everywhere within the range of "
-             f"the training rows{reason}.")
-        )  # fmt: skip
-    rows = target.rows
-    if rows is not None and rows.n_missing:
-        told = f"For {rows.n_missing} of {rows.n_rows} rows the law gives none."
-        found.append(("No prediction.", told))
-    if getattr(target.model, "status_", "") == "interrupted":
-        found.append(("Interrupted.", "The search was stopped early: these are its best so far."))
-    return found
-
-
-def _point(entry: FrontEntry, where: Any) -> str:
+def point(entry: FrontEntry, where: Sequence[float]) -> str:
+    """Return the values of the features at a point."""
     names = zip(entry.equation.feature_names, where, strict=False)
     return ", ".join(f"{name} = {number(float(value))}" for name, value in names)
 
 
-# ---- forms and constants -----------------------------------------------------------------------
-
-
-def _solved(equation: Equation) -> list[View]:
-    name = equation.target_name
-    forms = equation.explicit()
-    return [_formula(f"{name} = {form}", mathml.solved(name, form)) for form in forms]
-
-
-def _rounded(entry: FrontEntry) -> View | None:
-    try:
-        found, equation = entry.rounded, entry.rounded_equation
-    except GSRError:
-        return None
-    if not found.any:
-        return {"remark": "No constant is near a simple number that the data agree with."}
-    if str(equation) == str(entry.equation):
-        return {"remark": "The constants are simple numbers already."}
-    errors = "" if entry.exact else f"RMSE {found.law.rmse:.4g}, against {entry.rmse:.4g}"
-    return {"remark": "", "law": _law(equation), "errors": errors}
-
-
-def _constants(entry: FrontEntry) -> list[View] | None:
-    try:
-        found = entry.intervals(0.95)
-    except GSRError:
-        return None
-    return [
-        {
-            **_constant_name(name),
-            **dict(zip(("value", "low", "high"), map(_limited, ends), strict=True)),
-        }
-        for name, ends in found.items()
-    ]
-
-
-def _constant_name(name: str) -> View:
-    """Return the name of a constant as words and a term."""
-    words = "coefficient of "
-    if name.startswith(words):
-        return {"words": words, "term": name.removeprefix(words)}
-    return {"words": name, "term": ""} if name == CONSTANT else {"words": "", "term": name}
-
-
-def _limited(value: float) -> str:
+def limited(value: float) -> str:
+    """Return a number with few digits."""
     return digits(float(value)).replace("-", "−") if math.isfinite(value) else "not determined"
 
 
-# ---- the front ---------------------------------------------------------------------------------
-
-
-def _front(laws: EquationTable) -> View:
-    held = all(row.entry.held_out is not None for row in laws)
-    names = ("index", "complexity", "rmse", *(["held_out"] if held else []))
-    heads = [PAGE.heading(name, laws) for name in names]
-    rows = [
-        {
-            "pick": row.pick,
-            "cells": [
-                (head, PAGE.cell(row, name)) for head, name in zip(heads, names, strict=True)
-            ],
-            "law": _law(row.entry.equation),
-        }
-        for row in laws
-    ]
-    is_weighted = any(row.entry.is_weighted for row in laws)
-    return {"heads": heads, "rows": rows, "note": f" Errors are {WEIGHTED}." * is_weighted}
-
-
-# ---- the data ----------------------------------------------------------------------------------
-
-
-def data(source: Source) -> View:
-    """Return rows, columns and their ranges."""
-    targets = {target.name for target in source.targets}
-    kept = max((len(values) for values in source.columns.values()), default=0)
-    if kept:
-        some = f" The ranges are those of {kept:,} of them." if kept < source.n_rows else ""
-        size = f"{source.n_rows:,} rows, {len(source.columns)} columns.{some}"
-    elif source.n_rows:
-        size = f"{source.n_rows:,} rows; none of them is kept here."
-    else:
-        size = "The rows are not kept here."
-    columns = [_column(name, values, targets) for name, values in source.columns.items()]
-    return {"origin": _origin(source), "size": size, "columns": columns if kept else []}
-
-
-def _origin(source: Source) -> dict[str, str]:
-    found = source.result.get("data")
-    facts = found if isinstance(found, dict) else {"path": found} if found else {}
-    names = {"path": "File", "sha256": "SHA-256"}
-    return {name: str(facts[key]) for key, name in names.items() if facts.get(key)}
-
-
-def _column(name: str, values: Any, targets: set[str]) -> View:
+def ends(values: Array) -> tuple[float, ...]:
+    """Return the least, the median and the greatest of the values that are known."""
     finite = values[np.isfinite(values)]
-    ends = (finite.min(), np.median(finite), finite.max()) if len(finite) else (math.nan,) * 3
-    kind = "target" if name in targets else "feature"
-    return {"name": name, "kind": kind, "ends": list(map(_limited, ends))}
+    return (finite.min(), np.median(finite), finite.max()) if len(finite) else (math.nan,) * 3
 
 
 # ---- pictures: SVG that stands in the page and follows its colours -------------------------------
@@ -316,3 +170,19 @@ def _inlined(text: str, key: str, told: str) -> str:
     for colour, name in COLOURS.items():
         svg = svg.replace(colour, f"var(--{name})")
     return re.sub(r"\n\s*", "\n", svg).strip()
+
+
+#: What the template calls.
+FILTERS: dict[str, Callable[..., Any]] = {
+    "law": law,
+    "solved": solved,
+    "is_solved": is_solved,
+    "rounded": rounded,
+    "constants": constants,
+    "point": point,
+    "limited": limited,
+    "ends": ends,
+    "pictures": pictures,
+    "heading": PAGE.heading,
+    "cell": lambda row, name: PAGE.cell(row, name),
+}
