@@ -10,8 +10,6 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import math
 import os
 import re
@@ -21,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from rich.table import Table
 
 from gsr.benchmarks import measured
@@ -77,12 +76,13 @@ def run(
     return measured.run(tasks, **how)
 
 
-def _split_target(names: Sequence[str], table: Array, path: PathLike) -> tuple[Array, Array]:
-    """Return the features and the column `target`."""
-    if "target" not in names:
+def _read(path: Path, separator: str) -> tuple[list[str], Array, Array]:
+    """Return the names of the features, the features, and the column `target`."""
+    table = pd.read_csv(path, sep=separator, float_precision="round_trip", dtype=float)
+    if "target" not in table:
         raise GSRError(f"{os.fspath(path)}: no column 'target'")
-    at = list(names).index("target")
-    return np.delete(table, at, axis=1), table[:, at]
+    y = table.pop("target").to_numpy()
+    return list(table), table.to_numpy(), y
 
 
 # ---- nist ----------------------------------------------------------------------------------------
@@ -223,10 +223,8 @@ class _EmpiricalTask(_FileTask):
         return StructureOutcome("empirical", self.name, seed=self.seed)
 
     def run(self) -> StructureOutcome:
-        with self.path.open(newline="", encoding="utf-8") as file:
-            names, *rows = list(csv.reader(file))
-        X, y = _split_target(names, np.array(rows, dtype=float), self.path)
-        curve = historical(self.name, [name for name in names if name != "target"], X)
+        names, X, y = _read(self.path, ",")
+        curve = historical(self.name, names, X)
         return measured.judged(self.blank(), self.fit(X, y), curve, X, y)
 
 
@@ -265,9 +263,7 @@ class _BlackBoxTask(_FileTask):
         return BlackBoxOutcome("blackbox", self.name, seed=self.seed)
 
     def run(self) -> BlackBoxOutcome:
-        with gzip.open(self.path, "rt", encoding="utf-8") as file:
-            names = file.readline().split()
-            X, y = _split_target(names, np.loadtxt(file, ndmin=2), self.path)
+        _, X, y = _read(self.path, r"\s+")
         train, test = split(len(y), self.seed)
         fitted = self.fit(X[train], y[train])
         r2, r2_train = (

@@ -23,7 +23,7 @@ from gsr.benchmarks.suites.curves import ERRORS, Curve
 from gsr.benchmarks.suites.problem import Array
 
 #: Verdicts of the estimator that claim that the residuals have no structure.
-CLAIMS = ("rounding", "noise", "exact", "within noise")
+CLAIMS = ("rounding", "noise")
 WARM_UP_SECONDS = 0.2
 
 
@@ -43,8 +43,7 @@ class Fit:
     @property
     def level(self) -> str:
         """The estimator's own verdict about the chosen law."""
-        names = ("level_", "verdict_")
-        return str(next((getattr(self.model, n) for n in names if hasattr(self.model, n)), ""))
+        return str(self.model.level_)
 
     def noted(self) -> dict[str, Any]:
         """Return the fields of an `Outcome` that every fit has."""

@@ -10,15 +10,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gsr.benchmarks.recovery import Equation, check
 from gsr.benchmarks.suites import Problem
 from gsr.selection.fitted import FittedLaw, Training, constants, with_constants
 from gsr.selection.target_scale import TargetScale
+
+if TYPE_CHECKING:
+    from gsr.benchmarks.recovery import Equation
 
 # ---- families of curves --------------------------------------------------------------------------
 
@@ -207,6 +209,8 @@ def compare(equation: Equation, problem: Problem, seed: int = 0) -> Comparison:
 
     The law must then be exact to rounding, need each of its terms, and hold to many digits.
     """
+    from gsr.benchmarks.recovery import check  # loads SymPy
+
     X, y = _rows(problem, seed)
     model = _FreeLaw(equation, problem, X, y)
     if model.lost > MOST_LOST:

@@ -108,9 +108,10 @@ def _feynman(row: Row) -> Problem:
 
 def _strogatz(row: Row) -> Problem:
     names, spans = _ranges(row["ranges"])
-    sampling = _box(spans, STROGATZ_ROWS)
-    name = f"Strogatz-{row['name']}"
-    return _problem("strogatz", name, row["formula"], names, sampling, note=row["note"])
+    return _problem(
+        "strogatz", f"Strogatz-{row['name']}", row["formula"], names,
+        _box(spans, STROGATZ_ROWS), note=row["note"],
+    )  # fmt: skip
 
 
 def _two_terms(row: Row) -> Problem:
@@ -206,10 +207,9 @@ _BY_NAME = {each.name.lower(): each for each in ALL_PROBLEMS}
 
 def get(name: str) -> Problem:
     """Return the problem called `name`, in any letter case; ValueError if there is none."""
-    found = _BY_NAME.get(name.lower())
-    if found is None:
+    if name.lower() not in _BY_NAME:
         raise _unknown(name, [each.name for each in ALL_PROBLEMS])
-    return found
+    return _BY_NAME[name.lower()]
 
 
 def select(names: Iterable[str]) -> list[Problem]:
