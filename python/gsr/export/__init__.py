@@ -7,7 +7,7 @@ from os import PathLike
 
 import gsr
 from gsr.equation import Equation
-from gsr.export.solve import Solver
+from gsr.export.law import Body, Solver, Terms, function, used_variables
 from gsr.export.syntax import (
     LANGUAGES,
     Dialect,
@@ -20,7 +20,6 @@ from gsr.export.syntax import (
     shown,
     solver,
 )
-from gsr.export.terms import Body, Terms, function, used_variables
 from gsr.whole_files import write_whole
 
 __all__ = ["LANGUAGES", "source", "write"]

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import gsr
 from gsr._table_forms import VERDICTS
-from gsr.report import sections
-from gsr.report.origin import Source, config_file, source
+from gsr.report.content import FILTERS, Source, config_file, history_picture, source
 from gsr.selection.choice import WEIGHTED
 from gsr.whole_files import write_whole
 from gsr.wording import LEVELS, ending
@@ -59,7 +58,7 @@ def page(run_or_model: Any) -> str:
         facts=_facts(found),
         missing=found.missing,
         targets=found.targets,
-        history_pictures=[sections.history_picture(history, "h")] if history else [],
+        history_pictures=[history_picture(history, "h")] if history else [],
         has_matplotlib=has_matplotlib,
         origin=_origin(found),
         columns=found.columns,
@@ -77,7 +76,7 @@ def _template() -> Template:
 
     loader = PackageLoader("gsr.report", "template")
     environment = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters.update(sections.FILTERS)
+    environment.filters.update(FILTERS)
     environment.globals.update(levels=LEVELS, verdicts=VERDICTS, weighted=WEIGHTED)
     return environment.get_template("page.html")
 

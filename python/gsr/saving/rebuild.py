@@ -17,8 +17,7 @@ from gsr.exceptions import GSRError
 from gsr.library import Library, Transformation
 from gsr.prediction.inversion import Branches, Inversion
 from gsr.prediction.signs import Neighbours, SignRule
-from gsr.saving import forms
-from gsr.saving.document import MARK
+from gsr.saving import MARK, forms
 from gsr.search import Progress
 from gsr.selection import FrontEntry
 from gsr.selection.fitted import FittedLaw
