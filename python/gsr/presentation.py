@@ -53,13 +53,7 @@ class Presentation:
     _to_insist = "give fewer columns to insist"
 
     def _left_out_line(self) -> str:
-        """Say which columns the guided search did not combine with others; empty if there are none.
-
-        Returns
-        -------
-        str
-            One line, with how to insist on columns.
-        """
+        """Say in one line which columns were not combined, if any, and how to insist on them."""
         names = self.left_out_
         if not names:
             return ""

@@ -149,15 +149,12 @@ def run(
             return CHECKPOINT
         status = search.run(min(SLICE, max(left, 0.0)), *more)
         if report is not None:
-            progress = _progress(search, time.perf_counter() - start, max_time)
-            if report(replace(progress, write_law=write_law)) is True and status == "running":
+            done = max(search.generation, 0), search.evaluations, search.best_rmse
+            seconds = time.perf_counter() - start
+            progress = Progress(seconds, max_time, *done, search.status, write_law)
+            if report(progress) is True and status == "running":
                 return "stopped"
     return status
-
-
-def _progress(search: Search, seconds: float, max_time: float | None) -> Progress:
-    done = max(search.generation, 0), search.evaluations
-    return Progress(seconds, max_time, *done, search.best_rmse, search.status)
 
 
 @contextmanager

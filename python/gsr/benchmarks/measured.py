@@ -297,17 +297,16 @@ def run_curves(
 
 def curve_tables(outcomes: Sequence[StructureOutcome]) -> RenderableType:
     """Return a table of the single curves, and one of the kinds of error."""
-    columns = {"curve": _short_name, "errors": lambda each: each.errors, **STRUCTURE}
+
+    def short_name(each: StructureOutcome) -> str:
+        return each.problem if len(each.problem) <= NAME else each.problem[: NAME - 1] + "…"
+
+    columns = {"curve": short_name, "errors": lambda each: each.errors, **STRUCTURE}
     single = outcome_table("Curves", columns, outcomes, MARK)
     kinds = dict.fromkeys(each.errors for each in outcomes)
     groups = [[each for each in outcomes if each.errors == kind] for kind in kinds]
     caption = "Spare: those of the found laws that have one constant more than the truth."
     return Group(single, outcome_table("By kind of error", BY_KIND, groups, caption))
-
-
-def _short_name(outcome: StructureOutcome) -> str:
-    name = outcome.problem
-    return name if len(name) <= NAME else name[: NAME - 1] + "…"
 
 
 def _sum(field: str) -> Callable[[Sequence[StructureOutcome]], str]:

@@ -212,10 +212,6 @@ def _numerator(expression: Any) -> Any:
     return sympy.expand(sympy.numer(sympy.together(expression)))
 
 
-def _exponentials(expression: Any) -> Any:
-    return sympy.expand(sympy.powsimp(_numerator(expression.rewrite(sympy.exp))))
-
-
 STRATEGIES: tuple[Callable[[Any], Any], ...] = (
     lambda e: e,
     _split_logs,
@@ -223,7 +219,7 @@ STRATEGIES: tuple[Callable[[Any], Any], ...] = (
     lambda e: sympy.expand(sympy.expand_trig(sympy.expand(e))),
     lambda e: sympy.expand(e.rewrite(sympy.exp)),
     _numerator,
-    _exponentials,
+    lambda e: sympy.expand(sympy.powsimp(_numerator(e.rewrite(sympy.exp)))),
     lambda e: _numerator(_split_roots(e)),
     lambda e: _numerator(_split_logs(e)),
     lambda e: _numerator(sympy.expand_trig(e)),

@@ -191,23 +191,21 @@ def _named(expression: Any) -> Any:
 
 def _scaled(terms: Terms) -> Terms:
     """Take the leading coefficient out of every sum with floats under a power or a logarithm."""
+
+    def is_fitted(e: Any) -> bool:
+        return bool(e.args[0].is_Add and e.args[0].has(sympy.Float))
+
     found: list[tuple[float, Any]] = []
     for coefficient, expression in terms:
         if expression.has(sympy.Float):
-            expression = expression.replace(_is_fitted_power, _without_lead)
-            expression = expression.replace(_is_fitted_modulus, _without_lead)
+            expression = expression.replace(lambda e: e.is_Pow and is_fitted(e), _without_lead)
+            expression = expression.replace(
+                lambda e: isinstance(e, sympy.Abs) and is_fitted(e), _without_lead
+            )
             expression = sympy.expand_mul(sympy.expand_log(expression))
         parts = (each.as_coeff_Mul() for each in sympy.Add.make_args(expression))
         found += [(coefficient * float(c), e) for c, e in parts]
     return found
-
-
-def _is_fitted_power(e: Any) -> bool:
-    return bool(e.is_Pow and e.base.is_Add and e.base.has(sympy.Float))
-
-
-def _is_fitted_modulus(e: Any) -> bool:
-    return isinstance(e, sympy.Abs) and bool(e.args[0].is_Add and e.args[0].has(sympy.Float))
 
 
 def _without_lead(e: Any) -> Any:

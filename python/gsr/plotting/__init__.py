@@ -215,11 +215,11 @@ class Rows:
         return told + (f" (sample of {self.n_rows:,} rows)" if self.n_rows > drawn else "")
 
 
-def sampled(values: Array) -> Array:
+def sampled(values: Array, most: int = MOST_POINTS) -> Array:
     """Return the rows to draw, the same of every array."""
-    if len(values) <= MOST_POINTS:
+    if len(values) <= most:
         return values
-    rows = np.random.default_rng(0).choice(len(values), MOST_POINTS, replace=False)
+    rows = np.random.default_rng(0).choice(len(values), most, replace=False)
     return np.asarray(values[np.sort(rows)])
 
 

@@ -128,10 +128,8 @@ def _target(name: str, model: Any) -> Target:
     history = list(getattr(model, "history_", None) or ())
     if data is None:
         return Target(name, model, None, None, history)
-    rows = np.arange(len(data.y))
-    if len(rows) > MOST_ROWS:
-        rows = np.sort(np.random.default_rng(0).choice(rows, MOST_ROWS, replace=False))
-    return Target(name, model, np.asarray(data.X[rows]), np.asarray(data.y[rows]), history)
+    X, y = (plotting.sampled(values, MOST_ROWS) for values in (data.X, data.y))
+    return Target(name, model, X, y, history)
 
 
 # ---- run folders -------------------------------------------------------------------------------
