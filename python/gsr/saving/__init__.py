@@ -41,26 +41,11 @@ WIDTH = 100
 
 
 def save(model: Any, path: str | PathLike[str]) -> None:
-    """Write a fitted model to a file.
-
-    Parameters
-    ----------
-    model : GSRRegressor
-        A fitted estimator.
-    path : str or path
-        The file, JSON. One that exists is replaced in one step.
-
-    Raises
-    ------
-    OSError
-        Names the file; an older one of that name is as it was.
-    """
+    """Write a fitted model to a file; see `GSRRegressor.save`."""
     if not (getattr(model, "front_", None) or getattr(model, "models_", None)):
         raise GSRError("only a fitted model can be saved: call fit first")
-    from gsr.saving import Writer
-
     writer = Writer()
-    content = {"model": writer.model(model)}
+    content = writer.model(model)
     own = writer.transformations.values()
     document = {
         "format": FORMAT,
@@ -69,7 +54,7 @@ def save(model: Any, path: str | PathLike[str]) -> None:
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "transformations": {entry.name: _described(entry) for entry in own},
         "libraries": writer.libraries,
-        **content,
+        "model": content,
         "training_rows": writer.training_rows,
     }
     head = {"format": FORMAT, "checksum": _checksum(document)}
@@ -266,12 +251,13 @@ class Writer:
             told = "; ".join(f"{name}: {why}" for name, why in left_out.items())
             warnings.warn(f"not in the saved model: {told}", UserWarning, stacklevel=4)
         found = vars(model)
+        names = found.get("_names", found.get("feature_names_in_"))
         several = found.get("models_") or {}
         history = found.get("history_", [])
         form = {
             "parameters": parameters,
             "not_stored": left_out,
-            "features": _features(found),
+            "features": None if names is None else list(map(str, names)),
             "named": "feature_names_in_" in found,
             "target": found.get("_target_name"),
             "attributes": self._attributes(found, parameters),
@@ -311,7 +297,8 @@ class Writer:
             value = value.tolist()
         if isinstance(value, list | tuple):
             return [self._parameter(item) for item in value]
-        if isinstance(value, Mapping) and all(_is_key(key) for key in value):
+        is_plain = isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
+        if is_plain and not any(key.startswith(MARK) for key in value):
             return {key: self._parameter(item) for key, item in value.items()}
         raise TypeError(f"a {type(value).__name__} cannot be stored")
 
@@ -402,12 +389,3 @@ def _law(law: LawLike) -> dict[str, Any]:
         "psi": [integers(matrix) for matrix in fitted.psi],
         "phi": [integers(matrix) for matrix in fitted.phi],
     }
-
-
-def _features(found: Mapping[str, Any]) -> Plain:
-    names = found.get("_names", found.get("feature_names_in_"))
-    return None if names is None else [str(name) for name in names]
-
-
-def _is_key(key: Any) -> bool:
-    return isinstance(key, str) and not key.startswith(MARK)
