@@ -157,7 +157,7 @@ def fitted(X: Array, y: Array, weights: Array | None, **options: Any) -> Record:
     model = estimator(max_evals=EVALUATIONS, **options).fit(X, y, weights)
     return {
         "laws": [
-            {**written(row._entry.equation), "text": row.equation, "complexity": row.complexity,
+            {**written(row.entry.equation), "text": row.equation, "complexity": row.complexity,
              "rmse": repr(row.rmse), "pick": row.pick}
             for row in model.equations_
         ],

@@ -58,9 +58,9 @@ def tables(old: dict[Key, Record], new: dict[Key, Record]) -> RenderableType:
 def _changes(old: Record, new: Record) -> Iterator[tuple[bool, str]]:
     """Yield (better, what changed)."""
     for field, (name, good) in _FLAGS.items():
-        before, after = _flag(old, field), _flag(new, field)
-        if before != after:
-            yield after == good, f"{name}: {'yes' if after else 'no'}"
+        was, now = _flag(old, field), _flag(new, field)
+        if was != now:
+            yield now == good, f"{name}: {'yes' if now else 'no'}"
     if "r2" in new and "r2" in old:
         before, after = _number(old["r2"], -math.inf), _number(new["r2"], -math.inf)
         if abs(before - after) >= R2_CHANGE and _differ(1 - before, 1 - after):

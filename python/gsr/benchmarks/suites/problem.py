@@ -82,9 +82,10 @@ class Sampling(ABC):
 
     count: int
 
-    @abstractmethod
     def points(self, dimension: int, rng: np.random.Generator) -> Array:
-        """Return the rows as an array of shape (rows, dimension)."""
+        """Return the rows as an array of shape (rows, dimension): drawn at random, here."""
+        low, high = self.bounds(dimension)
+        return rng.uniform(low, high, (self.count, dimension))
 
     @abstractmethod
     def bounds(self, dimension: int) -> tuple[Array, Array]:
@@ -113,9 +114,6 @@ class Uniform(Interval):
     """U(a,b,c): c rows drawn at random, independently for every variable."""
 
     letter = "U"
-
-    def points(self, dimension: int, rng: np.random.Generator) -> Array:
-        return rng.uniform(self.low, self.high, (self.count, dimension))
 
 
 @dataclass(frozen=True)
@@ -156,10 +154,6 @@ class Box(Sampling):
 
     ranges: tuple[tuple[float, float], ...]
     count: int
-
-    def points(self, dimension: int, rng: np.random.Generator) -> Array:
-        low, high = self.bounds(dimension)
-        return rng.uniform(low, high, (self.count, dimension))
 
     def bounds(self, dimension: int) -> tuple[Array, Array]:
         if dimension != len(self.ranges):
@@ -270,10 +264,6 @@ class Beyond(Sampling):
     count: int
     #: How far the box is extended, as a part of its size.
     by: float = 0.5
-
-    def points(self, dimension: int, rng: np.random.Generator) -> Array:
-        low, high = self.bounds(dimension)
-        return rng.uniform(low, high, (self.count, dimension))
 
     def bounds(self, dimension: int) -> tuple[Array, Array]:
         low, high = self.inside.bounds(dimension)
