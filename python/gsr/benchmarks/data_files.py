@@ -49,15 +49,8 @@ WILD = -0.1
 PathLike = str | os.PathLike[str]
 
 
-@dataclass(frozen=True)
-class _FileTask:
-    path: Path
-    name: str
-    seed: int
-    options: Mapping[str, Any]
-
-    def fit(self, X: Array, y: Array) -> measured.Fit:
-        return measured.fit(X, y, self.options, seed=self.seed)
+def _fit(task: measured.Task, X: Array, y: Array) -> measured.Fit:
+    return measured.fit(X, y, task.options, seed=task.blank.seed)
 
 
 def run(
@@ -67,12 +60,16 @@ def run(
 
     `options` are parameters of the estimator; see `gsr.benchmarks.measured.run` for `how`.
     """
-    ending, task, _, names = SUITES[suite]
+    ending, work, kind, _, names = SUITES[suite]
     paths = {path.name.removesuffix(ending): path for path in Path(folder).glob(f"*{ending}")}
     known = sorted(name for name in paths if not names or name in names)
     if not known:
         raise GSRError(f"{os.fspath(folder)}: there is no file {' or '.join(names) or '*'}{ending}")
-    tasks = [task(paths[name], name, seed, options) for name in known for seed in range(runs)]
+    tasks = [
+        measured.Task(kind(suite, name, seed=seed), options, work, paths[name])
+        for name in known
+        for seed in range(runs)
+    ]
     return measured.run(tasks, **how)
 
 
@@ -165,26 +162,22 @@ class NistOutcome(StructureOutcome):
     model: str = ""
 
 
-class _NistTask(_FileTask):
-    def blank(self) -> NistOutcome:
-        return NistOutcome("nist", self.name, seed=self.seed)
-
-    def run(self) -> NistOutcome:
-        data = read_nist(self.path)
-        fitted = self.fit(data.X, data.y)
-        total = float(np.sum((fitted.model.predict(data.X) - data.y) ** 2))
-        total = total if math.isfinite(total) else math.inf
-        outcome = measured.judged(self.blank(), fitted, data.curve, data.X, data.y)
-        rounding = len(data.y) * (ROUNDING * float(np.std(data.y))) ** 2
-        near = total <= max(RATIO * data.rss, rounding)
-        n_certified = len(data.constants)
-        return replace(
-            outcome,
-            ratio=total / data.rss,
-            n_certified=n_certified,
-            model=data.model,
-            found=near and outcome.n_constants <= n_certified + SPARE,
-        )
+def _fit_nist(task: measured.Task) -> NistOutcome:
+    data = read_nist(task.subject)
+    fitted = _fit(task, data.X, data.y)
+    total = float(np.sum((fitted.model.predict(data.X) - data.y) ** 2))
+    total = total if math.isfinite(total) else math.inf
+    outcome: NistOutcome = measured.judged(task.blank, fitted, data.curve, data.X, data.y)
+    rounding = len(data.y) * (ROUNDING * float(np.std(data.y))) ** 2
+    near = total <= max(RATIO * data.rss, rounding)
+    n_certified = len(data.constants)
+    return replace(
+        outcome,
+        ratio=total / data.rss,
+        n_certified=n_certified,
+        model=data.model,
+        found=near and outcome.n_constants <= n_certified + SPARE,
+    )
 
 
 def _nist_outcomes(outcomes: Sequence[NistOutcome]) -> Table:
@@ -218,14 +211,11 @@ def historical(name: str, names: Sequence[str], X: Array) -> Curve:
     return Curve(name, row["formula"], constants_of(row["constants"]), box(names, X), len(X))
 
 
-class _EmpiricalTask(_FileTask):
-    def blank(self) -> StructureOutcome:
-        return StructureOutcome("empirical", self.name, seed=self.seed)
-
-    def run(self) -> StructureOutcome:
-        names, X, y = _read(self.path, ",")
-        curve = historical(self.name, names, X)
-        return measured.judged(self.blank(), self.fit(X, y), curve, X, y)
+def _fit_empirical(task: measured.Task) -> StructureOutcome:
+    names, X, y = _read(task.subject, ",")
+    curve = historical(task.blank.problem, names, X)
+    judged: StructureOutcome = measured.judged(task.blank, _fit(task, X, y), curve, X, y)
+    return judged
 
 
 def _empirical_outcomes(outcomes: Sequence[StructureOutcome]) -> Table:
@@ -258,26 +248,21 @@ class BlackBoxOutcome(Outcome):
     n_features: int = 0
 
 
-class _BlackBoxTask(_FileTask):
-    def blank(self) -> BlackBoxOutcome:
-        return BlackBoxOutcome("blackbox", self.name, seed=self.seed)
-
-    def run(self) -> BlackBoxOutcome:
-        _, X, y = _read(self.path, r"\s+")
-        train, test = split(len(y), self.seed)
-        fitted = self.fit(X[train], y[train])
-        r2, r2_train = (
-            measured.r2(fitted.model.predict(X[rows]), y[rows]) for rows in (test, train)
-        )
-        return replace(
-            self.blank(),
-            **fitted.noted(),
-            found=r2 >= WILD,
-            r2=r2,
-            r2_train=r2_train,
-            n_rows=len(train),
-            n_features=X.shape[1],
-        )
+def _fit_blackbox(task: measured.Task) -> BlackBoxOutcome:
+    _, X, y = _read(task.subject, r"\s+")
+    train, test = split(len(y), task.blank.seed)
+    fitted = _fit(task, X[train], y[train])
+    r2, r2_train = (measured.r2(fitted.model.predict(X[rows]), y[rows]) for rows in (test, train))
+    outcome: BlackBoxOutcome = replace(
+        task.blank,
+        **fitted.noted(),
+        found=r2 >= WILD,
+        r2=r2,
+        r2_train=r2_train,
+        n_rows=len(train),
+        n_features=X.shape[1],
+    )
+    return outcome
 
 
 def _blackbox_outcomes(outcomes: Sequence[BlackBoxOutcome]) -> Table:
@@ -305,7 +290,8 @@ class Suite(NamedTuple):
     """A kind of files."""
 
     ending: str
-    task: Callable[..., measured.Task]
+    work: Callable[[measured.Task], Outcome]
+    outcome: Callable[..., Outcome]
     #: Makes the table of the outcomes.
     table: Callable[[Sequence[Any]], Table]
     #: Names of the files, if others are left out.
@@ -313,7 +299,9 @@ class Suite(NamedTuple):
 
 
 SUITES = {
-    "nist": Suite(".dat", _NistTask, _nist_outcomes),
-    "empirical": Suite(".csv", _EmpiricalTask, _empirical_outcomes, tuple(TRUTHS)),
-    "blackbox": Suite(".tsv.gz", _BlackBoxTask, _blackbox_outcomes),
+    "nist": Suite(".dat", _fit_nist, NistOutcome, _nist_outcomes),
+    "empirical": Suite(
+        ".csv", _fit_empirical, StructureOutcome, _empirical_outcomes, tuple(TRUTHS)
+    ),
+    "blackbox": Suite(".tsv.gz", _fit_blackbox, BlackBoxOutcome, _blackbox_outcomes),
 }

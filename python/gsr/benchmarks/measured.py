@@ -8,7 +8,8 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from itertools import product
+from typing import Any, TypeVar
 
 import numpy as np
 from rich import box
@@ -116,21 +117,18 @@ def fit(
     return Fit(model, time.perf_counter() - start[0], time.process_time() - start[1])
 
 
-class Task(Protocol):
-    """One fit of a suite, picklable. Its outcome is a dataclass with a field `error`."""
+@dataclass(frozen=True)
+class Task:
+    """One fit of a suite, picklable."""
 
-    @property
-    def options(self) -> Mapping[str, Any]:
-        """Parameters of the estimator."""
-        ...
-
-    def blank(self) -> Any:
-        """Return the outcome before anything is known."""
-        ...
-
-    def run(self) -> Any:
-        """Fit, judge and return the outcome."""
-        ...
+    #: The outcome before anything is known: a dataclass with a field `error`.
+    blank: Any
+    #: Parameters of the estimator.
+    options: Mapping[str, Any]
+    #: Fits, judges and returns the outcome; a function of a module.
+    work: Callable[[Task], Any]
+    #: What is fitted.
+    subject: Any
 
 
 def run(
@@ -151,11 +149,11 @@ def run(
 def _do(task: Task) -> Any:
     with warnings.catch_warnings():  # the outcome says what matters
         warnings.simplefilter("ignore")
-        return task.run()
+        return task.work(task)
 
 
 def _failed(task: Task, error: str) -> Any:
-    return replace(task.blank(), error=error)
+    return replace(task.blank, error=error)
 
 
 def _warm_up(task: Task) -> None:
@@ -257,20 +255,11 @@ def table(
 NAME = 22
 
 
-@dataclass(frozen=True)
-class _CurveTask:
-    curve: Curve
-    errors: str
-    seed: int
-    options: Mapping[str, Any]
-
-    def blank(self) -> StructureOutcome:
-        return StructureOutcome("curves", self.curve.name, self.errors, self.seed)
-
-    def run(self) -> StructureOutcome:
-        X, y, sigma = self.curve.train(self.seed, self.errors)
-        fitted = fit(X, y, self.options, seed=self.seed, sigma=sigma)
-        return judged(self.blank(), fitted, self.curve, *self.curve.test(self.seed))
+def _fit_curve(task: Task) -> StructureOutcome:
+    curve, blank = task.subject, task.blank
+    X, y, sigma = curve.train(blank.seed, blank.errors)
+    fitted = fit(X, y, task.options, seed=blank.seed, sigma=sigma)
+    return judged(blank, fitted, curve, *curve.test(blank.seed))
 
 
 def run_curves(
@@ -287,7 +276,7 @@ def run_curves(
     """
     chosen = list(curves)
     tasks = [
-        _CurveTask(curve, kind, seed, options)
+        Task(StructureOutcome("curves", curve.name, kind, seed), options, _fit_curve, curve)
         for kind in errors
         for curve in chosen
         for seed in range(runs)
@@ -362,41 +351,27 @@ SIZES = (
 N_TABLES = len(TARGETS) * len(SIZES)
 
 
-@dataclass(frozen=True)
-class _NoiseTask:
-    target: str
-    n_rows: int
-    n_features: int
-    seed: int
-    options: Mapping[str, Any]
+def _noise(target: str, n_rows: int, n_features: int, seed: int) -> tuple[Array, Array]:
+    rng = np.random.default_rng([seed, list(TARGETS).index(target), n_rows, n_features])
+    X = rng.uniform(0.5, 5.0, (n_rows, n_features))
+    X[:, 1::2] = rng.standard_normal(X[:, 1::2].shape)
+    X = np.sort(X, axis=0) if n_features == 1 else X
+    return X, TARGETS[target](rng, n_rows)
 
-    def blank(self) -> Outcome:
-        name = f"{self.target}, {self.n_rows} rows, {self.n_features} features"
-        return Outcome("nolaw", name, errors=self.target, seed=self.seed)
 
-    def data(self) -> tuple[Array, Array]:
-        key = list(TARGETS).index(self.target)
-        rng = np.random.default_rng([self.seed, key, self.n_rows, self.n_features])
-        X = rng.uniform(0.5, 5.0, (self.n_rows, self.n_features))
-        X[:, 1::2] = rng.standard_normal(X[:, 1::2].shape)
-        if self.n_features == 1:
-            X = np.sort(X, axis=0)
-        return X, TARGETS[self.target](rng, self.n_rows)
-
-    def run(self) -> Outcome:
-        fitted = fit(*self.data(), self.options, seed=self.seed)
-        found = not fitted.chosen.uses_features
-        return replace(self.blank(), **fitted.noted(), found=found)
+def _fit_noise(task: Task) -> Outcome:
+    fitted = fit(*_noise(*task.subject), task.options, seed=task.blank.seed)
+    found = not fitted.chosen.uses_features
+    return replace(task.blank, **fitted.noted(), found=found)
 
 
 def run_noise(*, options: Mapping[str, Any], runs: int = 1, **how: Any) -> list[Outcome]:
     """Fit 100 tables, with the seeds 0..runs-1, by an estimator with these options."""
-    tasks = [
-        _NoiseTask(target, rows, features, seed, options)
-        for target in TARGETS
-        for rows, features in SIZES
-        for seed in range(runs)
-    ]
+    tasks = []
+    for target, (rows, features), seed in product(TARGETS, SIZES, range(runs)):
+        name = f"{target}, {rows} rows, {features} features"
+        blank = Outcome("nolaw", name, errors=target, seed=seed)
+        tasks.append(Task(blank, options, _fit_noise, (target, rows, features, seed)))
     return run(tasks, **how)
 
 

@@ -321,7 +321,7 @@ def run(
         raise ValueError(f"runs and jobs must be at least 1, got runs={runs} and {how}")
     options = {"preset": preset, "max_time": max_time, **(estimator_options or {})}
     tasks = [
-        _SuiteTask(each, seed, level, options)
+        measured.Task(Row(each.suite, each.name, seed, noise=level), options, _fit, each)
         for level in noise
         for each in problems
         for seed in range(runs)
@@ -347,54 +347,48 @@ def estimator(problem: Problem, seed: int, options: Mapping[str, Any]) -> Any:
     return GSRRegressor(**{**chosen, **runner.with_cpu_limit(options)})
 
 
-@dataclass(frozen=True)
-class _SuiteTask:
-    problem: Problem
-    seed: int
-    noise: float
-    options: Mapping[str, Any]
+def _fit(task: measured.Task) -> Row:
+    problem, seed, noise = task.subject, task.blank.seed, task.blank.noise
+    X, y = problem.train(seed, noise)
+    model = estimator(problem, seed, task.options)
+    start = time.perf_counter()
+    model.fit(X, y)
+    row = _with_errors(task.blank, problem, model, time.perf_counter() - start)
+    if not problem.provable:
+        return replace(row, recovered=row.rmse_test < LISTED_AT * spread(y))
+    return _proved(row, problem, model) if noise == 0 else _compared(row, problem, model)
 
-    def blank(self) -> Row:
-        return Row(self.problem.suite, self.problem.name, self.seed, noise=self.noise)
 
-    def run(self) -> Row:
-        X, y = self.problem.train(self.seed, self.noise)
-        model = estimator(self.problem, self.seed, self.options)
-        start = time.perf_counter()
-        model.fit(X, y)
-        row = self.measured(model, time.perf_counter() - start)
-        if not self.problem.provable:
-            return replace(row, recovered=row.rmse_test < LISTED_AT * spread(y))
-        return self.judged(row, model) if self.noise == 0 else self.compared(row, model)
+def _with_errors(blank: Row, problem: Problem, model: Any, seconds: float) -> Row:
+    X, y = problem.train(blank.seed)
+    X_test, y_test = problem.test(blank.seed)
+    rmse_test = rmse(model.predict(X_test), y_test)
+    return replace(
+        blank,
+        seconds=seconds,
+        equation=str(model.equation_),
+        rmse_train=rmse(model.predict(X), y),
+        rmse_test=rmse_test,
+        exact=rmse_test < EXACT_AT * spread(y_test),
+        approximation=rmse_test < APPROXIMATE_AT * spread(y_test),
+    )
 
-    def measured(self, model: Any, seconds: float) -> Row:
-        X, y = self.problem.train(self.seed)
-        X_test, y_test = self.problem.test(self.seed)
-        rmse_test = rmse(model.predict(X_test), y_test)
-        return replace(
-            self.blank(),
-            seconds=seconds,
-            equation=str(model.equation_),
-            rmse_train=rmse(model.predict(X), y),
-            rmse_test=rmse_test,
-            exact=rmse_test < EXACT_AT * spread(y_test),
-            approximation=rmse_test < APPROXIMATE_AT * spread(y_test),
-        )
 
-    def judged(self, row: Row, model: Any) -> Row:
-        from gsr.benchmarks import recovery
+def _proved(row: Row, problem: Problem, model: Any) -> Row:
+    from gsr.benchmarks import recovery
 
-        found = recovery.check(model.equation_, self.problem, self.seed)
-        approximation = row.approximation and not found.recovered
-        return replace(
-            row, recovered=found.recovered, verdict=found.verdict, approximation=approximation
-        )
+    found = recovery.check(model.equation_, problem, row.seed)
+    approximation = row.approximation and not found.recovered
+    return replace(
+        row, recovered=found.recovered, verdict=found.verdict, approximation=approximation
+    )
 
-    def compared(self, row: Row, model: Any) -> Row:
-        from gsr.benchmarks import structure
 
-        found = structure.compare(model.equation_, self.problem, self.seed)
-        return replace(row, structure=found.same, verdict=found.verdict)
+def _compared(row: Row, problem: Problem, model: Any) -> Row:
+    from gsr.benchmarks import structure
+
+    found = structure.compare(model.equation_, problem, row.seed)
+    return replace(row, structure=found.same, verdict=found.verdict)
 
 
 def rmse(prediction: Any, truth: Array) -> float:
