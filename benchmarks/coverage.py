@@ -106,7 +106,7 @@ class CoverageOutcome(Outcome):
     quarters_95: Sequence[float] = ()
 
 
-def _cover(task: measured.Task) -> CoverageOutcome:
+def _cover(task: measured.Task) -> Any:
     name, replications = task.subject
     case = CASES[name]
     start = {"start": case.start} if task.blank.way == "known" else {}
@@ -115,7 +115,7 @@ def _cover(task: measured.Task) -> CoverageOutcome:
     quarter = np.stack([part.quarter for part in parts])
     whole = inside.mean(axis=(1, 2)).tolist()
     quarters = [[float(level[quarter == k].mean()) for k in range(QUARTERS)] for level in inside]
-    outcome: CoverageOutcome = replace(
+    return replace(
         task.blank,
         **{**parts[-1].fitted.noted(), "seconds": sum(p.fitted.seconds for p in parts)},
         found=_near(whole, quarters),
@@ -126,7 +126,6 @@ def _cover(task: measured.Task) -> CoverageOutcome:
         quarters_90=quarters[0],
         quarters_95=quarters[1],
     )
-    return outcome
 
 
 def _near(whole: Sequence[float], quarters: Sequence[Sequence[float]]) -> bool:

@@ -162,12 +162,12 @@ class NistOutcome(StructureOutcome):
     model: str = ""
 
 
-def _fit_nist(task: measured.Task) -> NistOutcome:
+def _fit_nist(task: measured.Task) -> Any:
     data = read_nist(task.subject)
     fitted = _fit(task, data.X, data.y)
     total = float(np.sum((fitted.model.predict(data.X) - data.y) ** 2))
     total = total if math.isfinite(total) else math.inf
-    outcome: NistOutcome = measured.judged(task.blank, fitted, data.curve, data.X, data.y)
+    outcome = measured.judged(task.blank, fitted, data.curve, data.X, data.y)
     rounding = len(data.y) * (ROUNDING * float(np.std(data.y))) ** 2
     near = total <= max(RATIO * data.rss, rounding)
     n_certified = len(data.constants)
@@ -211,11 +211,10 @@ def historical(name: str, names: Sequence[str], X: Array) -> Curve:
     return Curve(name, row["formula"], constants_of(row["constants"]), box(names, X), len(X))
 
 
-def _fit_empirical(task: measured.Task) -> StructureOutcome:
+def _fit_empirical(task: measured.Task) -> Any:
     names, X, y = _read(task.subject, ",")
     curve = historical(task.blank.problem, names, X)
-    judged: StructureOutcome = measured.judged(task.blank, _fit(task, X, y), curve, X, y)
-    return judged
+    return measured.judged(task.blank, _fit(task, X, y), curve, X, y)
 
 
 def _empirical_outcomes(outcomes: Sequence[StructureOutcome]) -> Table:
@@ -248,12 +247,12 @@ class BlackBoxOutcome(Outcome):
     n_features: int = 0
 
 
-def _fit_blackbox(task: measured.Task) -> BlackBoxOutcome:
+def _fit_blackbox(task: measured.Task) -> Any:
     _, X, y = _read(task.subject, r"\s+")
     train, test = split(len(y), task.blank.seed)
     fitted = _fit(task, X[train], y[train])
     r2, r2_train = (measured.r2(fitted.model.predict(X[rows]), y[rows]) for rows in (test, train))
-    outcome: BlackBoxOutcome = replace(
+    return replace(
         task.blank,
         **fitted.noted(),
         found=r2 >= WILD,
@@ -262,7 +261,6 @@ def _fit_blackbox(task: measured.Task) -> BlackBoxOutcome:
         n_rows=len(train),
         n_features=X.shape[1],
     )
-    return outcome
 
 
 def _blackbox_outcomes(outcomes: Sequence[BlackBoxOutcome]) -> Table:
@@ -290,7 +288,7 @@ class Suite(NamedTuple):
     """A kind of files."""
 
     ending: str
-    work: Callable[[measured.Task], Outcome]
+    work: Callable[[measured.Task], Any]
     outcome: Callable[..., Outcome]
     #: Makes the table of the outcomes.
     table: Callable[[Sequence[Any]], Table]

@@ -255,7 +255,7 @@ def table(
 NAME = 22
 
 
-def _fit_curve(task: Task) -> StructureOutcome:
+def _fit_curve(task: Task) -> Any:
     curve, blank = task.subject, task.blank
     X, y, sigma = curve.train(blank.seed, blank.errors)
     fitted = fit(X, y, task.options, seed=blank.seed, sigma=sigma)
@@ -359,7 +359,7 @@ def _noise(target: str, n_rows: int, n_features: int, seed: int) -> tuple[Array,
     return X, TARGETS[target](rng, n_rows)
 
 
-def _fit_noise(task: Task) -> Outcome:
+def _fit_noise(task: Task) -> Any:
     fitted = fit(*_noise(*task.subject), task.options, seed=task.blank.seed)
     found = not fitted.chosen.uses_features
     return replace(task.blank, **fitted.noted(), found=found)
