@@ -18,6 +18,7 @@ from gsr.selection import FrontEntry, PolePolicy, criteria, kinds, reasons
 from gsr.selection.criteria import Criterion
 from gsr.selection.fitted import FAILURES
 from gsr.threads import one_thread
+from gsr.whole_files import write_whole
 
 if TYPE_CHECKING:
     from gsr.table import EquationTable
@@ -271,7 +272,7 @@ class Presentation:
 
         source = export.source(self._entry(index).equation, language, name)
         if path is not None:
-            export.write(source, path)
+            write_whole(source, path)
         return source
 
     def plot(self, kind: str = "summary", **options: Any) -> Any:

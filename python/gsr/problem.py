@@ -481,12 +481,6 @@ def make_evolution(
     return evolution
 
 
-def extend(evolution: Any, problem: Problem) -> None:
-    """Let a search that has ended go on, within the limits that are asked for now."""
-    asked = problem.parameters
-    evolution.extend(asked["max_generations"] or 0, asked["max_evals"] or 0)
-
-
 def _islands(problem: Problem) -> LocalIslands:
     from gsr.islands.archipelago import LocalIslands
     from gsr.islands.migration import default_migration

@@ -327,7 +327,7 @@ def test_jax_has_derivatives(name):
 
 def test_python_source_needs_nothing_at_all(tmp_path):
     text = export.source(LAWS["no closed form"](), "python", "f")
-    export.write(text + "\nprint(f(1.0, 0.5).hex())\n", tmp_path / "f.py")
+    (tmp_path / "f.py").write_text(text + "\nprint(f(1.0, 0.5).hex())\n")
     told = subprocess.run(
         [sys.executable, "-I", "-S", "f.py"], cwd=tmp_path, capture_output=True, text=True,
         check=True,

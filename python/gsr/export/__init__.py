@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from os import PathLike
 
 import gsr
 from gsr.equation import Equation
@@ -20,9 +19,8 @@ from gsr.export.syntax import (
     shown,
     solver,
 )
-from gsr.whole_files import write_whole
 
-__all__ = ["LANGUAGES", "source", "write"]
+__all__ = ["LANGUAGES", "source"]
 
 IMPORTS = {
     "python": "import math",
@@ -72,11 +70,6 @@ def _imports(language: str, code: str) -> str:
         if language != "python" and not re.search(rf"\b{module}\.", code):
             lines = re.sub(rf"^import {module}\n+", "", lines, flags=re.MULTILINE)
     return lines
-
-
-def write(text: str, path: str | PathLike[str]) -> None:
-    """Write source code to a file, in one step."""
-    write_whole(text, path)
 
 
 def _convert(body: Body, arguments: list[str], used: set[int]) -> None:
