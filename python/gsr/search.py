@@ -176,12 +176,19 @@ def uninterrupted(
             raise KeyboardInterrupt
         tell("the search has ended and its results are being kept; interrupt again to discard them")
 
-    before = [signal.signal(each, on_signal) for each in signals]
+    with handled(signals, on_signal):
+        yield
+
+
+@contextmanager
+def handled(signals: Sequence[signal.Signals], handler: Any) -> Iterator[None]:
+    """Handle some signals in another way for a while."""
+    before = [(each, signal.signal(each, handler)) for each in signals]
     try:
         yield
     finally:
-        for each, handler in zip(signals, before, strict=True):
-            signal.signal(each, handler)
+        for each, earlier in before:
+            signal.signal(each, earlier)
 
 
 def recorded(

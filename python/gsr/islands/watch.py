@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gsr.islands.checkpoints import BackgroundWriter, Checkpoints
 from gsr.islands.journal import JournalHandler, Metrics, write_status
-from gsr.search import ENDINGS
+from gsr.search import ENDINGS, handled
 
 if TYPE_CHECKING:
     from gsr.islands.archipelago import Archipelago
@@ -238,8 +238,8 @@ class RunWatcher(Watcher):
 
 #: Repeated Ctrl-C within this many seconds counts once: launchers pass it on a second time.
 SAME = 1.0
-#: Signals that not every system has.
-SAVE = ("SIGUSR1",)
+#: Signals that ask for a checkpoint; not every system has such.
+SAVE = [signal.SIGUSR1] if hasattr(signal, "SIGUSR1") else []
 
 
 @contextmanager
@@ -265,23 +265,12 @@ def signals_as_requests(requests: Requests) -> Iterator[None]:
                 requests.stop("terminated")
         requests.signals.append(name)
 
-    with _handled((*SAVE, "SIGTERM", "SIGINT"), on_signal):
+    with handled([*SAVE, signal.SIGTERM, signal.SIGINT], on_signal):
         yield
 
 
 @contextmanager
 def ignore_sigusr1() -> Iterator[None]:
     """Ignore a request for a checkpoint while there is no search to save."""
-    with _handled(SAVE, signal.SIG_IGN):
+    with handled(SAVE, signal.SIG_IGN):
         yield
-
-
-@contextmanager
-def _handled(names: Sequence[str], handler: Any) -> Iterator[None]:
-    known = [getattr(signal, name) for name in names if hasattr(signal, name)]
-    before = [(each, signal.signal(each, handler)) for each in known]
-    try:
-        yield
-    finally:
-        for each, earlier in before:
-            signal.signal(each, earlier)
