@@ -341,9 +341,8 @@ def _scores(entries: Sequence[FrontEntry]) -> list[float]:
     finite = errors[np.isfinite(errors)]
     floor = max(float(np.finfo(float).eps) * finite.max(initial=0.0), float(np.finfo(float).tiny))
     logarithms = 2.0 * np.log(np.maximum(errors, floor))
-    scores = [0.0] * len(entries)
-    for k in range(1, len(entries)):
-        nodes = entries[k].complexity - entries[k - 1].complexity
-        fall = logarithms[k - 1] - logarithms[k]
-        scores[k] = float(fall / nodes) if nodes > 0 and math.isfinite(fall) else math.nan
-    return scores
+    nodes = np.diff([entry.complexity for entry in entries])
+    with np.errstate(all="ignore"):
+        falls = -np.diff(logarithms)
+        scores = np.where((nodes > 0) & np.isfinite(falls), falls / nodes, math.nan)
+    return [0.0, *scores.tolist()][: len(entries)]

@@ -35,14 +35,12 @@ class Body:
         self.lines: list[str] = []
         self.functions: dict[str, str] = {}
 
-    def let(self, value: Expression, name: str = "t", again: str | None = None) -> Expression:
-        """Write an assignment and return the variable; `again` is one that gets a new value."""
-        new = again or fresh(name, self.taken)
+    def let(self, value: Expression, name: str = "t") -> Expression:
+        """Write an assignment and return the variable."""
+        new = fresh(name, self.taken)
         self.taken.add(new)
-        if self.dialect.is_c:
-            self.lines.append(f"{'' if again else 'double '}{new} = {value.text};")
-        else:
-            self.lines.append(f"{new} = {value.text}")
+        line = f"{new} = {value.text}"
+        self.lines.append(f"double {line};" if self.dialect.is_c else line)
         return Expression(new)
 
     def named(self, value: Expression, name: str = "t") -> Expression:

@@ -101,8 +101,8 @@ def log_heights(errors: Sequence[float], at_rounding: Sequence[bool]) -> tuple[A
     return np.where(low, floor, values), floor
 
 
-def log_axis(ax: Axes, heights: Array, floor: float | None, label: str = "exact") -> None:
-    """Make the y axis logarithmic; the tick at `floor` has a label instead of a number."""
+def log_axis(ax: Axes, heights: Array, floor: float | None) -> None:
+    """Make the y axis logarithmic; the tick at `floor` is called exact."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
     logs = np.log10(heights)
@@ -118,7 +118,7 @@ def log_axis(ax: Axes, heights: Array, floor: float | None, label: str = "exact"
         ticks.append(floor)
     ax.yaxis.set_major_locator(FixedLocator(ticks))
     ax.yaxis.set_minor_locator(NullLocator())
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: label if v == floor else number(v)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: "exact" if v == floor else number(v)))
 
 
 def number(value: float) -> str:

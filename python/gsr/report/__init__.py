@@ -8,48 +8,20 @@ import shlex
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from importlib.util import find_spec
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gsr
 from gsr._table_forms import VERDICTS
 from gsr.report.content import FILTERS, Source, config_file, history_picture, source
 from gsr.selection.choice import WEIGHTED
-from gsr.whole_files import write_whole
 from gsr.wording import LEVELS, ending
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
 
-def write(run_or_model: Any, out: str | PathLike[str]) -> Path:
-    """Write the report of a run.
-
-    Parameters
-    ----------
-    run_or_model : str, path or GSRRegressor
-        A run folder, complete or not, or a fitted model.
-    out : str or path
-        The file, HTML. One that exists is replaced, in one step.
-
-    Returns
-    -------
-    Path
-        The file.
-
-    Raises
-    ------
-    GSRError
-        If the folder has nothing of a run in it.
-    """
-    path = Path(out)
-    write_whole(page(run_or_model), path)
-    return path
-
-
 def page(run_or_model: Any) -> str:
-    """Return the report as HTML; see `write`."""
+    """Return the report of a run folder, complete or not, or of a fitted model, as HTML."""
     found = source(run_or_model)
     has_matplotlib = find_spec("matplotlib") is not None
     history = found.history if has_matplotlib and not found.targets else ()
@@ -58,7 +30,7 @@ def page(run_or_model: Any) -> str:
         facts=_facts(found),
         missing=found.missing,
         targets=found.targets,
-        history_pictures=[history_picture(history, "h")] if history else [],
+        history_pictures=[history_picture(history)] if history else [],
         has_matplotlib=has_matplotlib,
         origin=_origin(found),
         columns=found.columns,

@@ -337,11 +337,11 @@ def pictures(target: Target, key: str) -> list[Picture]:
     return found
 
 
-def history_picture(history: Sequence[Progress], key: str) -> Picture:
+def history_picture(history: Sequence[Progress]) -> Picture:
     """Return the picture of a search that has no law yet."""
     told = CAPTIONS["convergence"]
     draw = partial(plotting.convergence, history=history, exact=False, name="the target")
-    return Picture(_svg(draw, key, told), told)
+    return Picture(_svg(draw, "h", told), told)
 
 
 def _svg(
