@@ -102,8 +102,7 @@ def guesses(value: float) -> list[Any]:
     """
     found = {form: cost for cost, form in _near(value)}
     if not found:
-        exact = Fraction(value)
-        return [sympy.Rational(exact.numerator, exact.denominator)]
+        return [sympy.Rational(value)]
     return sorted(found, key=lambda form: found[form])[:MOST_GUESSES]
 
 
@@ -111,14 +110,14 @@ def _near(value: float) -> Iterator[tuple[float, Any]]:
     if abs(value) <= NOTHING_AT:
         yield 0.0, sympy.Integer(0)
     if (plain := _simple(value, DECIMAL)) is not None:
-        yield _height(plain), _as_sympy(plain)
+        yield _height(plain), sympy.Rational(plain)
     for unit, size in _irrational():
         if (factor := _simple(value / size, SMALL)) is not None:
-            yield 10.0 * _height(factor), _as_sympy(factor) * unit
+            yield 10.0 * _height(factor), sympy.Rational(factor) * unit
     for quarter in (k for k in range(-TURNS, TURNS + 1) if k):
         rest = _simple(value - quarter * pi / 2, SMALL, abs(value))
         if rest is not None:
-            turned = _as_sympy(rest) + sympy.Rational(quarter, 2) * sympy.pi
+            turned = sympy.Rational(rest) + sympy.Rational(quarter, 2) * sympy.pi
             yield 100.0 * _height(rest) * abs(quarter), turned
 
 
@@ -130,10 +129,6 @@ def _simple(value: float, largest: int, scale: float | None = None) -> Fraction 
 
 def _height(value: Fraction) -> float:
     return float(abs(value.numerator) + value.denominator)
-
-
-def _as_sympy(value: Fraction) -> Any:
-    return sympy.Rational(value.numerator, value.denominator)
 
 
 @cache

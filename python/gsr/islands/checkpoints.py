@@ -258,10 +258,7 @@ class Manifest:
             what = "data, library or search differ"
             if self.seed != wanted.seed:
                 what = f"run.seed was {self.seed} and is {wanted.seed} now"
-            raise GSRError(
-                f"the checkpoints in {folder} are of another problem: {what}; choose another "
-                "run.output, or set checkpoint.resume to false"
-            )
+            raise GSRError(f"the checkpoints in {folder} are of another problem: {what}; {ADVICE}")
         if wanted.mode != "deterministic":
             return []
         return [
@@ -270,6 +267,9 @@ class Manifest:
             for name in ("ranks", "seed", "mode")
             if getattr(self, name) != getattr(wanted, name)
         ]
+
+
+# ---- writing in the background -----------------------------------------------------------------
 
 
 class WriteFailures:

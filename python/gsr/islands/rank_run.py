@@ -157,10 +157,7 @@ def _whole(number: int, checkpoints: Checkpoints) -> dict[int, Checkpoint]:
 def _load(local: LocalIsland, found: Checkpoint | None) -> Checkpoint | None:
     if found is None:
         return None
-    try:
-        local.island.load(found.payload)
-    except _core.DamagedBytes as error:
-        raise _foreign(found, error) from error
+    _read(found, local.island.load)
     local.epoch = int(found.about.get("epoch", 0))
     local.absorbed = int(found.about.get("absorbed", 0))
     local.surplus = dict(_surplus(found))
@@ -182,16 +179,20 @@ def _absorb_all(
         if found is not None:
             known, _ = before.get(found.island, (None, 0))
             if known != found.sequence:
-                _absorb(local, found)
+                _read(found, local.island.absorb)
             local.surplus[found.island] = (found.sequence, _evaluations(found, is_there))
     return used
 
 
-def _absorb(local: LocalIsland, found: Checkpoint) -> None:
+def _read(found: Checkpoint, take: Callable[[bytes], object]) -> None:
+    """Let an island take a checkpoint, which is undamaged, but may be of another version."""
     try:
-        local.island.absorb(found.payload)
+        take(found.payload)
     except _core.DamagedBytes as error:
-        raise _foreign(found, error) from error
+        raise GSRError(
+            f"the checkpoint {found.sequence} of island {found.island} is of another version of"
+            f" gsr ({error}); use that one, {ADVICE}"
+        ) from error
 
 
 def _surplus(found: Checkpoint) -> list[tuple[int, tuple[int, int]]]:
@@ -205,14 +206,6 @@ def _evaluations(found: Checkpoint, is_there: Callable[[int], bool]) -> int:
     about = found.about
     gone = sum(done for number, (_, done) in _surplus(found) if not is_there(number))
     return int(about.get("evaluations", 0)) + int(about.get("absorbed", 0)) + gone
-
-
-def _foreign(found: Checkpoint, error: Exception) -> GSRError:
-    """Return the error for an undamaged checkpoint of another version."""
-    return GSRError(
-        f"the checkpoint {found.sequence} of island {found.island} is of another version of gsr "
-        f"({error}); use that one, {ADVICE}"
-    )
 
 
 # ---- the search ----------------------------------------------------------------------------------
