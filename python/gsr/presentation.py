@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from gsr import selection, validation
 from gsr.equation import Equation
 from gsr.exceptions import GSRError, SeveralTargetsError
+from gsr.files import write_whole
 from gsr.rows import Missing
 from gsr.selection import FrontEntry, PolePolicy, criteria, kinds, reasons
 from gsr.selection.criteria import Criterion
 from gsr.selection.fitted import FAILURES
 from gsr.threads import one_thread
-from gsr.whole_files import write_whole
 
 if TYPE_CHECKING:
     from gsr.table import EquationTable

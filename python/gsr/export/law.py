@@ -10,16 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gsr.encoding.fold import Algebra, fold
-from gsr.encoding.forms import with_cube_roots
+from gsr.encoding.fold import Algebra, fold, values_of
 from gsr.encoding.rows import ONE, Argument, Matrix, Row, factors
-from gsr.encoding.values import row_values
+from gsr.encoding.sympy_forms import with_cube_roots
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.export.syntax import Dialect, Expression, fresh
 from gsr.library import Library, Transformation
-from gsr.prediction.chain import POINTS, SAME, Branch, Step
-from gsr.prediction.explicit import exponent
+from gsr.prediction.chain import POINTS, SAME, Branch, Step, exponent
 from gsr.prediction.roots import OUTSIDE_SEGMENTS, Scan, Segments
 from gsr.transformation import apply_symbolic
 
@@ -82,7 +80,7 @@ class Terms(Algebra[Write]):
     def _value(self, product: Sequence[Row]) -> float:
         """Return the value of a product without variables."""
         nothing = np.zeros((1, len(self.variables)))
-        return float(np.prod([row_values(row, nothing, self.library) for row in product]))
+        return float(np.prod([values_of(row, nothing, self.library) for row in product]))
 
     # ---- the algebra: what writes a part when it is called, after the statements that it needs
 

@@ -22,14 +22,14 @@ import gsr
 from gsr.encoding.rows import integers
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
+from gsr.files import read_whole, write_whole
 from gsr.library import Library, Transformation
-from gsr.prediction.signs import Neighbours
+from gsr.prediction.inversion import Neighbours
 from gsr.saving.forms import HistoryForm, RowsForm, TargetForm, plain_number
 from gsr.selection import FrontEntry
 from gsr.selection.fitted import FittedLaw, LawLike
 from gsr.selection.rounding import Rounded
 from gsr.transformation import BUILTINS, Symbolic
-from gsr.whole_files import read_whole, write_whole
 
 if TYPE_CHECKING:
     from gsr.estimator import GSRRegressor

@@ -15,8 +15,7 @@ from gsr.equation import Equation, check_names, nonzero
 from gsr.estimator import GSRRegressor
 from gsr.exceptions import GSRError
 from gsr.library import Library, Transformation
-from gsr.prediction.inversion import Branches, Inversion
-from gsr.prediction.signs import Neighbours, SignRule
+from gsr.prediction.inversion import Branches, Inversion, Neighbours, SignRule
 from gsr.saving import MARK, forms
 from gsr.search import Progress
 from gsr.selection import FrontEntry
