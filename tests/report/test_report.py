@@ -214,8 +214,7 @@ def run(tmp_path, model):
 def test_run_folder_gives_the_same_page_and_how_to_repeat_it(run, model):
     result = json.loads((run / "result.json").read_text()) | {"rows": 5000}
     (run / "result.json").write_text(json.dumps(result))
-    path = report.write(run, run / "report.html")
-    outline = Outline(path.read_text(encoding="utf-8"))
+    outline = Outline(report.page(run))
     assert outline.count("svg") == 5
     for said in (
         str(model.equation_), "5,000 rows, 4 columns. The ranges are those of 60 of them.",
