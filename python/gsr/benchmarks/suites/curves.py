@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import NamedTuple
 
 import numpy as np
 
 from gsr.benchmarks.suites.problem import Array, compiled, rows_of, stream
+from gsr.exceptions import suggestion
 
 #: Kinds of measurement error, as `Curve.train` explains them.
 ERRORS = ("none", "constant", "relative", "sigma")
@@ -188,7 +188,5 @@ def select_curves(names: Iterable[str]) -> list[Curve]:
     named = [name.lower() for name in names]
     for name in named:
         if name not in _BY_NAME:
-            near = get_close_matches(name, _BY_NAME, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"unknown curve {name!r}{hint}")
+            raise ValueError(f"unknown curve {name!r}{suggestion(name, _BY_NAME)}")
     return [_BY_NAME[name] for name in dict.fromkeys(named)] or list(CURVES)
