@@ -8,21 +8,18 @@ import pytest
 from rich.console import Console
 
 from gsr.benchmarks import trajectory_runs
-from gsr.benchmarks.suites.formulas import rows_of
-from gsr.benchmarks.suites.listed import system
-from gsr.benchmarks.trajectory_runs import SystemOutcome, _SystemTask
+from gsr.benchmarks.measured import Task
+from gsr.benchmarks.suites import system
+from gsr.benchmarks.suites.problem import rows_of
+from gsr.benchmarks.trajectory_runs import SystemOutcome, data
 
-OPTIONS = {"max_evals": 1500, "max_time": None}
-
-
-def task(name, noise=0.0):
-    row = next(row for row in rows_of("odebench") if row["name"] == name)
-    return _SystemTask(row["name"], *system(row), noise, 0, OPTIONS)
+NAME = "1"
+HERE, ELSEWHERE = system(next(row for row in rows_of("odebench") if row["name"] == NAME))
 
 
 def test_noise_removes_half_of_the_rows():
-    t, x = task("1").data()
-    fewer, noisy = task("1", 0.05).data()
+    t, x = data(HERE, NAME, 0.0, 0)
+    fewer, noisy = data(HERE, NAME, 0.05, 0)
     assert (len(t), len(fewer)) == (150, 75)
     assert (np.diff(fewer) > 0).all()
     clean = x[np.searchsorted(t, fewer)]
@@ -31,7 +28,10 @@ def test_noise_removes_half_of_the_rows():
 
 @pytest.mark.slow
 def test_a_system_is_found():
-    outcome = task("1").run()
+    blank = SystemOutcome("trajectories", NAME, 0.0, 0, n_states=1)
+    options = {"max_evals": 1500, "max_time": None}
+    task = Task(blank, options, trajectory_runs._fit_system, (HERE, ELSEWHERE))
+    outcome = task.work(task)
     assert outcome.found
     assert outcome.n_exact == outcome.n_states == 1
     assert outcome.equation.startswith("x0' = ")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,10 +12,9 @@ import numpy as np
 from rich.table import Table
 
 from gsr.benchmarks import measured, runner
-from gsr.benchmarks.suites.formulas import rows_of
-from gsr.benchmarks.suites.listed import system
-from gsr.benchmarks.suites.problem import stream
-from gsr.benchmarks.suites.sampling import Array, Trajectory
+from gsr.benchmarks.measured import Task
+from gsr.benchmarks.suites import system
+from gsr.benchmarks.suites.problem import Array, Trajectory, rows_of, stream
 
 #: R2 above which a simulation counts as right.
 RIGHT = 0.9
@@ -52,49 +50,37 @@ class SystemOutcome:
         return min(self.r2, self.r2_elsewhere) > RIGHT
 
 
-@dataclass(frozen=True)
-class _SystemTask:
-    name: str
-    here: Trajectory
-    elsewhere: Trajectory
-    noise: float
-    seed: int
-    options: Mapping[str, Any]
+def data(here: Trajectory, name: str, noise: float, seed: int) -> tuple[Array, Array]:
+    """Return times and states; with noise only half of the rows."""
+    t, x = here.rows[:, 0], here.rows[:, 1:]
+    if not noise:
+        return t, x
+    rng = stream(name, f"noise {noise}", seed)
+    kept = np.sort(rng.choice(len(t), int(KEPT * len(t)), replace=False))
+    noisy = x + noise * x.std(axis=0) * rng.standard_normal(x.shape)
+    return t[kept], noisy[kept]
 
-    def blank(self) -> SystemOutcome:
-        n_states = len(self.here.states)
-        return SystemOutcome("trajectories", self.name, self.noise, self.seed, n_states=n_states)
 
-    def data(self) -> tuple[Array, Array]:
-        """Return times and states; with noise only half of the rows."""
-        t, x = self.here.rows[:, 0], self.here.rows[:, 1:]
-        if not self.noise:
-            return t, x
-        rng = stream(self.name, f"noise {self.noise}", self.seed)
-        kept = np.sort(rng.choice(len(t), int(KEPT * len(t)), replace=False))
-        noisy = x + self.noise * x.std(axis=0) * rng.standard_normal(x.shape)
-        return t[kept], noisy[kept]
+def _fit_system(task: Task) -> SystemOutcome:
+    from gsr import GSRDynamics, GSRRegressor
 
-    def run(self) -> SystemOutcome:
-        from gsr import GSRDynamics, GSRRegressor
-
-        t, x = self.data()
-        given = runner.with_cpu_limit(self.options)
-        max_time = given.pop("max_time", None)
-        regressor = GSRRegressor(**{"n_jobs": 1, **given})
-        model = GSRDynamics(regressor=regressor, max_time=max_time, random_state=self.seed)
-        start = time.perf_counter()
-        model.fit(x, t)
-        seconds = time.perf_counter() - start
-        states = np.concatenate([self.here.rows, self.elsewhere.rows])[:, 1:]
-        return replace(
-            self.blank(),
-            seconds=seconds,
-            equation="; ".join(model.equations()),
-            r2=_simulated(model, self.here),
-            r2_elsewhere=_simulated(model, self.elsewhere),
-            n_exact=_exact_sides(model, self.here, states),
-        )
+    blank: SystemOutcome = task.blank
+    here, elsewhere = task.subject
+    t, x = data(here, blank.problem, blank.noise, blank.seed)
+    given = runner.with_cpu_limit(task.options)
+    max_time = given.pop("max_time", None)
+    regressor = GSRRegressor(**{"n_jobs": 1, **given})
+    model = GSRDynamics(regressor=regressor, max_time=max_time, random_state=blank.seed)
+    start = time.perf_counter()
+    model.fit(x, t)
+    return replace(
+        blank,
+        seconds=time.perf_counter() - start,
+        equation="; ".join(model.equations()),
+        r2=_simulated(model, here),
+        r2_elsewhere=_simulated(model, elsewhere),
+        n_exact=_exact_sides(model, here, np.concatenate([here.rows, elsewhere.rows])[:, 1:]),
+    )
 
 
 def _simulated(model: Any, truth: Trajectory) -> float:
@@ -121,27 +107,16 @@ def run(
     `noises` are in parts of the standard deviation of each state.
     """
     tasks = [
-        _SystemTask(row["name"], *system(row), noise, seed, options)
+        Task(_blank(row["name"], both[0], noise, seed), options, _fit_system, both)
         for noise in noises
-        for row in rows_of("odebench")
+        for row, both in ((row, system(row)) for row in rows_of("odebench"))
         for seed in range(runs)
     ]
-    work = runner.Work[Any, Any](_do, _failed, _warm_up)
-    return runner.run(tasks, work, **how)
+    return measured.run(tasks, **how)
 
 
-def _do(task: _SystemTask) -> SystemOutcome:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return task.run()
-
-
-def _failed(task: _SystemTask, error: str) -> SystemOutcome:
-    return replace(task.blank(), error=error)
-
-
-def _warm_up(task: _SystemTask) -> None:
-    measured.warm_up({})
+def _blank(name: str, here: Trajectory, noise: float, seed: int) -> SystemOutcome:
+    return SystemOutcome("trajectories", name, noise, seed, n_states=len(here.states))
 
 
 def tables(outcomes: Sequence[SystemOutcome]) -> Table:

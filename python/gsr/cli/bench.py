@@ -146,7 +146,7 @@ def _show_tables(outcomes: Sequence[Any], wanted: int, tables: Callable[[Any], A
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from gsr.benchmarks.report import list_problems
+    from gsr.benchmarks.suite_runs import list_problems
     from gsr.benchmarks.suites import select
 
     terminal.console().print(list_problems(_selected(select, arguments.names or ["all"])))
@@ -154,7 +154,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from gsr.benchmarks import report, suite_runs
+    from gsr.benchmarks import suite_runs
     from gsr.benchmarks.suites import select
 
     problems, runs = _selected(select, arguments.names), arguments.runs or RUNS
@@ -169,14 +169,14 @@ def _run(arguments: argparse.Namespace) -> int:
         json_path=arguments.json,
         estimator_options={k: v for k, v in options.items() if v is not None} or None,
     )
-    return _show_tables(rows, len(problems) * runs * len(arguments.noise), report.tables)
+    return _show_tables(rows, len(problems) * runs * len(arguments.noise), suite_runs.tables)
 
 
 # ---- suites of measured data, or data like it ----------------------------------------------------
 
 
 def _run_measured(arguments: argparse.Namespace, suite: str, names: list[str]) -> int:
-    from gsr.benchmarks import nolaw
+    from gsr.benchmarks import measured
 
     if arguments.list:
         if suite != "curves":
@@ -198,24 +198,26 @@ def _run_measured(arguments: argparse.Namespace, suite: str, names: list[str]) -
         return _run_files(arguments, suite, how)
     if suite == "trajectories":
         return _run_trajectories(arguments, how)
-    return _show_tables(nolaw.run(**how), nolaw.N_TABLES * how["runs"], nolaw.tables)
+    return _show_tables(
+        measured.run_noise(**how), measured.N_TABLES * how["runs"], measured.noise_tables
+    )
 
 
 def _list_curves(names: list[str]) -> int:
-    from gsr.benchmarks import curve_runs
+    from gsr.benchmarks import measured
     from gsr.benchmarks.suites.curves import select_curves
 
-    terminal.console().print(curve_runs.list_curves(_selected(select_curves, names)))
+    terminal.console().print(measured.list_curves(_selected(select_curves, names)))
     return terminal.OK
 
 
 def _run_curves(arguments: argparse.Namespace, names: list[str], how: dict[str, Any]) -> int:
-    from gsr.benchmarks import curve_runs
+    from gsr.benchmarks import measured
     from gsr.benchmarks.suites.curves import ERRORS, select_curves
 
     curves, kinds = _selected(select_curves, names), arguments.errors or ERRORS
-    outcomes = curve_runs.run(curves, errors=kinds, **how)
-    return _show_tables(outcomes, len(curves) * len(kinds) * how["runs"], curve_runs.tables)
+    outcomes = measured.run_curves(curves, errors=kinds, **how)
+    return _show_tables(outcomes, len(curves) * len(kinds) * how["runs"], measured.curve_tables)
 
 
 def _run_files(arguments: argparse.Namespace, suite: str, how: dict[str, Any]) -> int:

@@ -169,8 +169,8 @@ def smooth(t: Array, y: Array) -> Smoothed:
     def joined(name: str) -> Array:
         return np.concatenate([getattr(part, name)[rows] for part, rows in parts])
 
-    names = ("values", "slopes", "slope_std", "doubt")
-    return Smoothed(*(joined(name) for name in names), noise=noise, freedom=freedom)
+    values, slopes, slope_std, doubt = map(joined, ("values", "slopes", "slope_std", "doubt"))
+    return Smoothed(values, slopes, slope_std, doubt, noise, freedom)
 
 
 def _smooth(t: Array, y: Array) -> Smoothed:
