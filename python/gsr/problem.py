@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from gsr import _core, options, prior, search, selection, subset, validation
+from gsr import _core, options, prior, search, selection, validation
 from gsr.blueprint import Blueprint, start_from
 from gsr.core_settings import settings_of
 from gsr.encoding import evaluate
@@ -21,7 +21,7 @@ from gsr.equation import Equation
 from gsr.exceptions import GSRError, about
 from gsr.library import Library, resolve
 from gsr.progress import current_law
-from gsr.rows import Rows
+from gsr.rows import MAX_ROWS, Rows, choose_subset
 from gsr.selection import FrontEntry, criteria, target_scale
 from gsr.selection.fitted import LawLike, Training, weights
 from gsr.selection.freed import with_freed_constants
@@ -34,7 +34,7 @@ from gsr.traits import TRAITS
 from gsr.transformation import Array
 
 if TYPE_CHECKING:
-    from gsr.islands.local import LocalIslands
+    from gsr.islands.archipelago import LocalIslands
 
 #: The paper's appendix table for its own preset, every built-in transformation otherwise.
 DEFAULT_LIBRARY = {"paper": "table13", "default": "all"}
@@ -62,26 +62,7 @@ OF_THE_RUN = ("max_time", "max_evals", "max_generations", "verbose", "callback",
 
 @dataclass(eq=False)
 class Problem:
-    """What one search is about.
-
-    Parameters
-    ----------
-    parameters : mapping
-        Those of the estimator.
-    blueprint : Blueprint
-        What islands are made of.
-    everything : Training, optional
-        All rows, if the search looks at some of them.
-    noise : Noise
-        What the weights of the rows stand for.
-    weights : array, optional
-        Weights of the rows of the search for their noise. Those of the blueprint may also make
-        outliers count less.
-    x_sigma : array, optional
-        Standard deviations of the features of the rows that the search looks at.
-    errors : str
-        How the noise is known: ``"auto"`` if the search may change its mind, ``"fixed"`` if not.
-    """
+    """What one search is about."""
 
     parameters: Mapping[str, Any]
     blueprint: Blueprint
@@ -186,7 +167,7 @@ class Problem:
         """Return the same problem on more rows, because of the noise around a law."""
         assert self.everything is not None, "there are more rows"
         of, every = self.blueprint, self.everything
-        chosen = subset.choose(every.X, every.y, n_rows, int(of.settings["seed"]))
+        chosen = choose_subset(every.X, every.y, n_rows, int(of.settings["seed"]))
         seen = every.take(chosen)
         factor = min(len(chosen) / len(of.y), MOST_SCANNED)
         blueprint = replace(
@@ -342,8 +323,8 @@ def make_problem(
     """
     asked = SimpleNamespace(**parameters)
     library, target_library, rules = _libraries(asked, known, names, target_name)
-    max_rows = subset.MAX_ROWS if asked.max_rows is None else asked.max_rows
-    seen = known.take(subset.choose(known.X, known.y, max_rows, settings["seed"]))
+    max_rows = MAX_ROWS if asked.max_rows is None else asked.max_rows
+    seen = known.take(choose_subset(known.X, known.y, max_rows, settings["seed"]))
     tables = (library, target_library)
     everything = _training(known, *tables, asked) if len(seen) < len(known) else None
     searched = _training(seen, *tables, asked)
@@ -500,14 +481,8 @@ def make_evolution(
     return evolution
 
 
-def extend(evolution: Any, problem: Problem) -> None:
-    """Let a search that has ended go on, within the limits that are asked for now."""
-    asked = problem.parameters
-    evolution.extend(asked["max_generations"] or 0, asked["max_evals"] or 0)
-
-
 def _islands(problem: Problem) -> LocalIslands:
-    from gsr.islands.local import LocalIslands
+    from gsr.islands.archipelago import LocalIslands
     from gsr.islands.migration import default_migration
 
     n_islands = int(problem.parameters["islands"])

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from gsr.encoding.forms import with_cube_roots
-from gsr.encoding.sympy_text import NAMES
+from gsr.encoding.sympy_forms import NAMES, with_cube_roots
 from gsr.encoding.writing import number as shortened
 
 if TYPE_CHECKING:
@@ -28,13 +27,6 @@ FUNCTIONS = NAMES | {
 }  # fmt: skip
 CONSTANTS = {"Pi": "π", "Exp1": "e", "ImaginaryUnit": "i"}
 INDEXED = re.compile(r"([A-Za-z])([0-9]+)")
-
-
-def law(equation: Equation) -> str:
-    """Return a law as one formula that stands on its own line."""
-    left, right = (side(terms) for terms in equation.terms())
-    content = f"{''.join(left)}<mo>=</mo>{''.join(right)}"
-    return f'<math xmlns="{NAMESPACE}" display="block">{content}</math>'
 
 
 def lines(equation: Equation) -> list[str]:

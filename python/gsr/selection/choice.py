@@ -18,7 +18,7 @@ from gsr.encoding.rows import is_constant
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library
-from gsr.prediction.explicit import exponent
+from gsr.prediction.chain import exponent
 from gsr.selection.bounds import excursion
 from gsr.selection.constant_names import constant_names
 from gsr.selection.criteria import (

@@ -14,6 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from gsr.deadline import is_late
+from gsr.encoding.fold import values_of
 from gsr.encoding.rows import (
     ONE,
     Argument,
@@ -25,7 +26,6 @@ from gsr.encoding.rows import (
     matrix_of,
     variable,
 )
-from gsr.encoding.values import argument_values
 from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.selection.fitted import (
@@ -167,7 +167,7 @@ def _linear(row: Row, data: Training) -> tuple[Row, float] | None:
     if not library.traits[row.code].linear_at_zero or len(row.argument.parts) != 1:
         return None
     base, times = row.argument.parts[0]
-    small = np.abs(argument_values(row.argument, data.X, library)) < SMALL
+    small = np.abs(values_of(row.argument, data.X, library)) < SMALL
     if row.argument.is_product or not small.all():
         return None
     plain = base if isinstance(base, Row) else Row(library.code("identity"), variable(base))
@@ -209,7 +209,7 @@ def _is_one(row: Row, data: Training) -> bool:
     """Tell whether a row is 1 in every row of the data, as exp(c u) with a c of nothing."""
     if not data.library.traits[row.code].one_at_zero:
         return False
-    return bool((np.abs(argument_values(row.argument, data.X, data.library)) < IDLE).all())
+    return bool((np.abs(values_of(row.argument, data.X, data.library)) < IDLE).all())
 
 
 def _plainer_row(row: Row, data: Training) -> Row:
@@ -227,7 +227,7 @@ def _has_idle_bars(row: Row, data: Training) -> bool:
     """Tell whether a row is |u| of a u that is negative in no row of the data."""
     if data.library.names[row.code] != "abs" or "identity" not in data.library:
         return False
-    return bool((argument_values(row.argument, data.X, data.library) >= 0).all())
+    return bool((values_of(row.argument, data.X, data.library) >= 0).all())
 
 
 def _flattened(argument: Argument, library: Library) -> Argument:
@@ -246,7 +246,7 @@ def _without_idle_parts(argument: Argument, data: Training) -> Argument:
     if argument.is_product or len(argument.parts) < 2:
         return argument
     with np.errstate(all="ignore"):
-        total = np.abs(argument_values(argument, data.X, data.library))
+        total = np.abs(values_of(argument, data.X, data.library))
         kept = tuple(part for part in argument.parts if _matters(part, total, data))
     if not kept or all(part.base == ONE for part in kept):
         return argument
@@ -254,7 +254,7 @@ def _without_idle_parts(argument: Argument, data: Training) -> Argument:
 
 
 def _matters(part: Part, total: Array, data: Training) -> bool:
-    alone = np.abs(argument_values(Argument(False, (part,)), data.X, data.library))
+    alone = np.abs(values_of(Argument(False, (part,)), data.X, data.library))
     return not float(alone.max()) <= IDLE * float(total.max())
 
 

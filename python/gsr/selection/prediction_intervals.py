@@ -68,12 +68,9 @@ def prediction_interval(
     array of shape (n, 2)
         Lower and upper ends.
     """
-    if not 0.0 < level < 1.0:
-        raise GSRError(f"level must be between 0 and 1, got {level!r}")
     solution = entry.equation.predict(X)
     std = _std(entry, np.asarray(X, dtype=float), solution, kind, sigma)
-    half = entry.uncertainty.quantile(level) * std
-    return np.column_stack([solution - half, solution + half])
+    return entry.uncertainty.ends(solution, std, level)
 
 
 def _std(

@@ -30,7 +30,7 @@ from gsr.selection.loss import Loss, minimised
 from gsr.selection.target_scale import TargetScale, residuals
 from gsr.transformation import Array
 
-STEPS = 50
+STEPS = 100
 #: Stop when a step would gain less than this part of the squared error.
 GAIN = 1e-9
 DAMPING = 1e-3

@@ -71,10 +71,14 @@ class Uncertainty:
         -------
         array of shape (c, 2)
         """
+        return self.ends(self.values, self.errors, level)
+
+    def ends(self, values: Array, errors: Array, level: float) -> Array:
+        """Return the ends of intervals around values whose standard errors are given."""
         if not 0.0 < level < 1.0:
             raise GSRError(f"level must be between 0 and 1, got {level!r}")
-        half = self.quantile(level) * self.errors
-        return np.column_stack([self.values - half, self.values + half])
+        half = self.quantile(level) * errors
+        return np.column_stack([values - half, values + half])
 
     def quantile(self, level: float) -> float:
         """Return how many standard errors reach to either end of an interval."""
