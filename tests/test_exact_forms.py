@@ -31,9 +31,9 @@ LAWS: dict[str, tuple[tuple[tuple[float, float], ...], Law]] = {
         ((0.1, 9), (0.1, 9), (1, 3)),
         lambda a, b, c: c / b * np.exp(-4 * a**2 * b),
     ),
-    "cancellation over many decades": (
+    "cancellation": (
         ((-2, 2), (-3, 3), (0.1, 3)),
-        lambda a, b, c: a * (np.exp(37 * b * c) - 1),
+        lambda a, b, c: a * (np.exp(4 * b * c) - 1),
     ),
 }
 

@@ -133,7 +133,7 @@ double RationalScan::scan(const Space& sums, const Goal& goal) const {
       pool.forward(target, kRationalBeam.depth, kRationalBeam.width);
   const Index few = std::min(pool.size(), kRationalTriples);
   for (const std::vector<ols::Choice>& more :
-       {pool.pairs(target, pool.size(), pool.size(), 1), pool.triples(target, few, few, 1)})
+       {pool.pairs(target, pool.size(), pool.size(), kRationalKept), pool.triples(target, few, few, kRationalKept)})
     choices.insert(choices.end(), more.begin(), more.end());
   for (const ols::Choice& choice : choices)
     if (choice.rest < kLeftByRational &&

@@ -76,6 +76,7 @@ inline constexpr double kLeftByExactProduct = 1e-12;
 // columns all triples are looked at.
 inline constexpr std::size_t kRationalTerms = 500, kRationalGoals = 8;
 inline constexpr Index kRationalTriples = 320;
+inline constexpr std::size_t kRationalKept = 24;  // pairs and triples: some are nearly dependent
 struct RationalBeam {
   int depth, width;
 };
