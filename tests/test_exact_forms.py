@@ -1,4 +1,4 @@
-"""Exact laws of forms that plain scans miss: deep products, quotients of sums, partial logarithms."""
+"""Exact laws that plain scans miss: deep products, quotients of sums, partial logarithms."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ def data(name: str, n: int = 400, seed: int = 0) -> tuple[Array, Array]:
     return X, law(*X.T)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LAWS)
 def test_the_law_is_found(name: str) -> None:
     X, y = data(name)

@@ -211,7 +211,8 @@ RowWiseFit fit_in_every_row(Law& law, const Dataset& x, const Table& table,
     out = {places, {}};
     law = trial;
     for (Index j = 0; j < errors.size(); ++j)
-      out.tolerances.push_back(kTolerance * errors(j) * std::abs(law.alpha[static_cast<std::size_t>(j)]));
+      out.tolerances.push_back(kTolerance * errors(j) *
+                               std::abs(law.alpha[static_cast<std::size_t>(j)]));
     Index least = 0;
     errors.maxCoeff(&least);
     leave_out(trial, places, least);

@@ -317,7 +317,8 @@ class Cook {
           if (code < 0) continue;
           for (const bool minus : {true, false})
             for (const int sign : {1, -1})
-              add(cost + 5 + (minus ? 0 : 1) + (sign > 0 ? 0 : 1), [this, &a, &b, f, code, minus, sign] {
+              add(cost + 5 + (minus ? 0 : 1) + (sign > 0 ? 0 : 1), [this, &a, &b, f, code, minus,
+                                                                    sign] {
                 return one_plus(of_product(code, f, sign, sum({{&a, false}, {&b, minus}})), true);
               });
         }

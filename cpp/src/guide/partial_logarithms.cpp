@@ -43,8 +43,7 @@ Buffer scaled_target(const Dataset& x, const Dataset& y, const LeftSide& left, c
 // Whether the logarithm is defined, and little of it is rounding.
 bool is_known(double value, double shift) {
   const double sum = std::abs(value + shift);
-  const double least =
-      shift == 0.0 ? kUnderflow : kCancelledPart * std::max(1.0, std::abs(value));
+  const double least = shift == 0.0 ? kUnderflow : kCancelledPart * std::max(1.0, std::abs(value));
   return std::isfinite(sum) && sum > least;
 }
 

@@ -1,5 +1,6 @@
-// Products whose logarithm is known in some of the rows only: y may underflow to 0 (a Gaussian far from
-// its centre), and y/p + 1 may cancel (y = p (e^u - 1) at negative u). The other rows tell enough.
+// Products whose logarithm is known in some of the rows only: y may underflow to 0 (a Gaussian far
+// from its centre), and y/p + 1 may cancel (y = p (e^u - 1) at negative u). The other rows tell
+// enough.
 #pragma once
 
 #include "scans.hpp"

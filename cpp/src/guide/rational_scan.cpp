@@ -62,7 +62,8 @@ Columns with_products(const Columns& terms, const Buffer& left_side) {
   const Index n = terms.n_columns();
   Columns out(terms.n_rows(), 2 * n);
   for (Index j = 0; j < n; ++j) {
-    for (const Index column : {2 * j, 2 * j + 1}) std::copy_n(terms[j], terms.stride(), out[column]);
+    for (const Index column : {2 * j, 2 * j + 1})
+      std::copy_n(terms[j], terms.stride(), out[column]);
     multiply(out[2 * j + 1], left_side);
   }
   return out;
@@ -129,11 +130,11 @@ double RationalScan::scan(const Space& sums, const Goal& goal) const {
                        ones(sample_.n_rows()));
   Buffer target;
   if (pool.size() == 0 || pool.prepare(goal.values.data(), target) == 0.0) return kNothingToScan;
-  std::vector<ols::Choice> choices =
-      pool.forward(target, kRationalBeam.depth, kRationalBeam.width);
+  std::vector<ols::Choice> choices = pool.forward(target, kRationalBeam.depth, kRationalBeam.width);
   const Index few = std::min(pool.size(), kRationalTriples);
   for (const std::vector<ols::Choice>& more :
-       {pool.pairs(target, pool.size(), pool.size(), kRationalKept), pool.triples(target, few, few, kRationalKept)})
+       {pool.pairs(target, pool.size(), pool.size(), kRationalKept),
+        pool.triples(target, few, few, kRationalKept)})
     choices.insert(choices.end(), more.begin(), more.end());
   for (const ols::Choice& choice : choices)
     if (choice.rest < kLeftByRational &&

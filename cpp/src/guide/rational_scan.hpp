@@ -1,5 +1,5 @@
-// Quotients of sums: psi = (a_0 + sum a_j phi_j)/(1 + sum b_k phi_k). Multiplied by the denominator,
-// this is linear: psi = a_0 + sum a_j phi_j - sum b_k psi phi_k.
+// Quotients of sums: psi = (a_0 + sum a_j phi_j)/(1 + sum b_k phi_k). Multiplied by the
+// denominator, this is linear: psi = a_0 + sum a_j phi_j - sum b_k psi phi_k.
 #pragma once
 
 #include "space.hpp"

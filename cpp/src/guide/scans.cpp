@@ -114,7 +114,8 @@ double Scanner::nearly_exact(Space& space, Goal& goal) {
   for (const ols::Choice& choice : space.pool.forward(target, beam.depth, beam.width))
     propose(choice);
   if (!found && goal.form == Form::product && goal.is_plain())
-    for (const ols::Choice& first : space.pool.singles(target, static_cast<std::size_t>(beam.width)))
+    for (const ols::Choice& first :
+         space.pool.singles(target, static_cast<std::size_t>(beam.width)))
       for (const ols::Choice& three : with_pairs(space, goal, first)) propose(three);
   return sample_.work_of(kDeepWork, space.size());
 }
@@ -152,8 +153,7 @@ std::vector<ols::Choice> Scanner::with_pairs(const Space& space, const Goal& goa
                                              const ols::Choice& first) const {
   const Columns& free = space.free.columns;
   Columns columns(sample_.n_rows(), free.n_columns() + 1);
-  for (Index j = 0; j < free.n_columns(); ++j)
-    std::copy_n(free[j], free.stride(), columns[j]);
+  for (Index j = 0; j < free.n_columns(); ++j) std::copy_n(free[j], free.stride(), columns[j]);
   std::copy_n(space.pool.column(first.columns[0]), free.stride(), columns[free.n_columns()]);
   const Space cheap = space.beside({std::move(columns), {}}, kPairedDeep);
   Buffer target;

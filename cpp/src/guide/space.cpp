@@ -152,8 +152,8 @@ void Space::propose(const Goal& goal, const ols::Choice& choice, Proposer& propo
   proposer.propose(psi, terms);
 }
 
-// The left side holds a prefactor or is not defined in all rows, so that the sum of logarithms is no
-// law of its own.
+// The left side holds a prefactor or is not defined in all rows, so that the sum of logarithms is
+// no law of its own.
 void Space::propose_by_pool(const Goal& goal, const ols::Choice& choice, Proposer& proposer) const {
   const bool exact = choice.rest < kExactlyLeft;
   proposer.propose_as_product(fit_on_rows(goal, choice), goal.plain, goal.prefactor,

@@ -172,8 +172,7 @@ void Stages::plan_deep() {
       if (!goal.has_partner())
         plan.scan(goal.number,
                   [this, form, &goal] { return scanner.nearly_exact(deep.of(form), goal); });
-    plan.scan(
-        [this, form] { return scanner.nearly_exact_pairs(deep.of(form), goals.of(form)); });
+    plan.scan([this, form] { return scanner.nearly_exact_pairs(deep.of(form), goals.of(form)); });
   }
   plan.build([this] {
     deep.clear();

@@ -55,7 +55,9 @@ inline Reach reach(int level, std::size_t n_features) {
   const std::size_t d = std::max<std::size_t>(1, n_features);
   switch (level) {
     case 0: return {2, 60 + 20 * d, 200 + 60 * d, 400 + 100 * d, false};
-    case 1: return {4, 200 + 80 * d, 3000 + 2000 * d, std::min<std::size_t>(2000 + 500 * d * d, 16000), true};
+    case 1:
+      return {4, 200 + 80 * d, 3000 + 2000 * d, std::min<std::size_t>(2000 + 500 * d * d, 16000),
+              true};
     case 2: return {5, 400 + 250 * d, 6000 + 4000 * d, 6000 + 3000 * d, true};
     default: return {6, 800 + 500 * d, 10000 + 4000 * d, 20000 + 5000 * d, true};
   }
@@ -66,8 +68,8 @@ inline Reach deep_reach(std::size_t n_features) {
   const std::size_t d = std::max<std::size_t>(1, n_features);
   return {4, 200 + 80 * d, 6000 + 3000 * d, std::min<std::size_t>(2000 + 500 * d * d, 16000), true};
 }
-inline constexpr int kLogarithmsFirst = 3;  // by so much cheaper than other factors
-inline constexpr Index kDeepFirst = 300;  // cheapest factors that are paired with all
+inline constexpr int kLogarithmsFirst = 3;        // by so much cheaper than other factors
+inline constexpr Index kDeepFirst = 300;          // cheapest factors that are paired with all
 inline constexpr std::size_t kPairedDeep = 1200;  // cheapest factors
 // Part of the variance of a logarithm that an exact product leaves at most on few rows.
 inline constexpr double kLeftByExactProduct = 1e-12;
@@ -115,7 +117,7 @@ inline Index rows(int level, int n_features) {
 }
 // Noise averages out over more rows: these two are multiplied by `scan_factor`.
 inline constexpr Index kWeightedRows = 300;
-inline constexpr Index kPursuitRows = 100;   // for each level of the pursuit; time against noise
+inline constexpr Index kPursuitRows = 100;  // for each level of the pursuit; time against noise
 inline Index pursuit_rows(int level) { return level == 0 ? kPursuitRows : 2 * kPursuitRows; }
 inline constexpr Index kPrefactorRows = 1000;  // a quadratic fit has many columns
 inline constexpr Index kFrequencyRows = 768;   // must resolve kCycles; time grows with it
@@ -140,9 +142,9 @@ inline constexpr double kLeastEvidence = 3.0;
 inline constexpr int kScreeningSteps = 2 * kMostFeatures;
 // Functions that are taken out: one for each so many rows leaves enough to judge the others by.
 inline constexpr Index kRowsPerExplained = 4, kMostExplained = 200;
-inline constexpr double kAllExplained = 1e-7;   // of the norm of y
-inline constexpr double kSameFunction = 1e-4;   // norm beside the others
-inline constexpr double kSameFeature = 1e-6;    // squared norm beside another
+inline constexpr double kAllExplained = 1e-7;  // of the norm of y
+inline constexpr double kSameFunction = 1e-4;  // norm beside the others
+inline constexpr double kSameFeature = 1e-6;   // squared norm beside another
 // 100 features and 1,000 rows take 0.1 s. All pairs of more features are too many.
 inline constexpr Index kMostPairedFeatures = 400;
 inline constexpr double kTripleOperations = 3e8;
@@ -203,8 +205,8 @@ inline constexpr Index kFavouredByIslands = 2 * kFavoured;
 inline constexpr Index kPartnered = 6;                            // psi that may come two at once
 inline constexpr Index kPartners = 2;                             // second ones for each: y and 1/y
 inline constexpr int kShiftedLevels = 2, kPartnerPairLevels = 2;  // levels that look at such goals
-// Monomials p that are tried in psi(y) = p (1 + product), about a microsecond each for every psi; what
-// logarithms may leave of the variance, and how many are kept.
+// Monomials p that are tried in psi(y) = p (1 + product), about a microsecond each for every psi;
+// what logarithms may leave of the variance, and how many are kept.
 inline constexpr int kShiftedDegree = 5;
 inline constexpr Index kLikelyShifted = 2;  // psi that are tried with the likeliest p in any case
 inline constexpr std::size_t kMostShiftedPrefactors = 15000, kShiftedKept = 12;
@@ -354,9 +356,9 @@ inline constexpr double kNearOne = 1.0 + 1e-9, kNearZero = 1e-30;
 // Share of the squared residual, times the rows, that the best of some 50 derivatives explains by
 // chance.
 inline constexpr double kInsertionByChance = 10.0;
-inline constexpr std::size_t kInsertions = 6;          // refined for each law
-inline constexpr std::size_t kInsertionsProposed = 2;  // of them
-inline constexpr int kInsertionDepth = 3;              // constants one after the other
+inline constexpr std::size_t kInsertions = 6;             // refined for each law
+inline constexpr std::size_t kInsertionsProposed = 2;     // of them
+inline constexpr int kInsertionDepth = 3;                 // constants one after the other
 inline constexpr double kInsertionStarts[] = {0.4, 2.5};  // of scales and exponents, beside 1
 inline constexpr double kInsertionWork = 10.0;
 
@@ -378,7 +380,7 @@ inline constexpr int kMostInner = 6;                // constants inside one mode
 inline constexpr std::size_t kProposedEach = 8;     // models of each number of constants
 inline constexpr std::size_t kPairedColumns = 300;  // of which all pairs are looked at
 inline constexpr std::size_t kBesideRepeated = 60;  // simple terms beside two of a family
-inline constexpr std::size_t kTriplesEach = 3;  // of a family, for each kind of signs
+inline constexpr std::size_t kTriplesEach = 3;      // of a family, for each kind of signs
 // Share of a column that two others must leave; three decays of similar rates leave 1e-7 of the
 // third, and data of five digits tell them apart.
 inline constexpr double kLeastOfTriple = 1e-10;
@@ -400,8 +402,8 @@ inline constexpr int kMostRoundedHalves = 8;
 // Chosen on the open half of LSR-Synth and on laws drawn at random, for time against laws found.
 inline constexpr Index kBesideRows = 240;
 inline constexpr int kBesideReach = 1;  // level of the plain candidates
-// Sizes of the sets of simple terms: small ones leave more of the other terms to be seen, large ones
-// hold more. Noise shows at once with the largest, which comes first.
+// Sizes of the sets of simple terms: small ones leave more of the other terms to be seen, large
+// ones hold more. Noise shows at once with the largest, which comes first.
 inline constexpr std::array<Index, 4> kSimpleTerms{30, 12, 20, 6};
 inline constexpr Index kGlancesBeside = 2;  // of them for left sides other than y
 inline constexpr std::size_t kLeftSidesBeside = 5;
@@ -450,7 +452,7 @@ inline int polynomial_degree(std::size_t n_features) {
 inline constexpr double kLeftByPolynomials = 0.05, kWorseThanPolynomials = 4.0;
 inline constexpr std::size_t kGroupSingles = 4;
 inline constexpr int kGroupDepth = 3, kGroupWidth = 2;
-inline constexpr std::size_t kGroupBeam = 6;  // laws in the making
+inline constexpr std::size_t kGroupBeam = 6;   // laws in the making
 inline constexpr std::size_t kGroupGoals = 8;  // left sides whose groups are looked for
 inline constexpr std::size_t kLeastGroupFeatures = 3;
 // Operations for each row of the F tests, and of each column that is scanned.
@@ -483,10 +485,10 @@ inline constexpr double kIndexRounding = 0.2;
 inline constexpr std::size_t kMostRoundings = 8;
 // The best directions may leave so many times what a quadratic function of all logarithms leaves.
 inline constexpr double kWorseThanQuadratic = 1.1;
-// Of a few hundred values, smooth functions of one variable have a roughness of about 1e-5, those of
-// two of 1e-2, which noisy ones have too: there the index model must also leave hardly
-// anything. Under noise no similarity is certain; others than certain ones cost as much as the whole
-// search of two features, and gave no law.
+// Of a few hundred values, smooth functions of one variable have a roughness of about 1e-5, those
+// of two of 1e-2, which noisy ones have too: there the index model must also leave hardly anything.
+// Under noise no similarity is certain; others than certain ones cost as much as the whole search
+// of two features, and gave no law.
 inline constexpr double kMostRoughness[] = {1e-3, 0.05}, kIndexedWell = 1e-5;
 inline constexpr double kIndexFitWork = 3e4;  // operations of a fit for each row
 inline constexpr std::size_t kMostInnerSearches = 5;
