@@ -117,6 +117,22 @@ Tree denominator(const std::vector<std::pair<Tree, double>>& terms, const Table&
                               std::move(operands));
 }
 
+// Whether the denominator is rounding in some row, or undefined.
+bool below_vanishes(const std::vector<std::pair<Tree, double>>& terms, const Problem& problem) {
+  const Index n = problem.x.n_rows();
+  Vector sum = Vector::Ones(n), size = sum;
+  for (const auto& [tree, weight] : terms) {
+    std::vector<Basis> made;
+    if (!add_term(problem, {tree}, made)) return true;
+    const Buffer values = values_of(made[0], problem.x, problem.table);
+    if (values.empty()) return true;
+    const Eigen::Map<const Vector> column(values.data(), n);
+    sum += weight * column;
+    size += (weight * column).cwiseAbs();
+  }
+  return (sum.array().abs() < kVanishes * size.array()).any();
+}
+
 }  // namespace
 
 double RationalScan::scan(const Space& sums, const Goal& goal) const {
@@ -173,6 +189,7 @@ void RationalScan::propose(const Candidates& candidates, const std::vector<Candi
       numerator.push_back(factors);
     }
   }
+  if (below_vanishes(below, problem)) return;
   const Tree divisor = composition::reciprocal(denominator(below, table));
   std::vector<Basis> terms;
   for (Trees factors : numerator) {

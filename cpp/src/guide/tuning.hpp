@@ -86,6 +86,7 @@ inline constexpr RationalBeam kRationalBeam{5, 4};
 inline constexpr double kLeastVariation = 1e-3;  // of a term below the line, relative to its size
 // What an exact quotient leaves at most of the variance on few rows.
 inline constexpr double kLeftByRational = 1e-14;
+inline constexpr double kVanishes = 1e-6;  // of a denominator, relative to its terms
 // A coefficient below the line is a multiple of 1/12 if it is this near to one.
 inline constexpr double kWeightParts = 12.0, kSameWeight = 1e-9;
 
