@@ -35,20 +35,11 @@ SPARE = 0.25
 
 @dataclass(frozen=True)
 class Conclusion:
-    """What a search has found.
+    """What a search has found."""
 
-    Parameters
-    ----------
-    front : list of FrontEntry
-        Laws that no other beats in both complexity and error, simplest first.
-    best_index : int
-        The chosen one.
-    others : list of FrontEntry
-        Laws beside the front that are worth a look, shortest description first.
-    """
-
-    front: list[FrontEntry]
-    best_index: int
+    front: list[FrontEntry]  # laws that no other beats in both complexity and error, simplest first
+    best_index: int  # the chosen one
+    #: Laws beside the front that are worth a look, shortest description first.
     others: list[FrontEntry]
 
 
@@ -60,22 +51,7 @@ def conclude(
     poles: PolePolicy = "avoid",
     until: float | None = None,
 ) -> Conclusion:
-    """Refine all laws, compare them and choose one.
-
-    Parameters
-    ----------
-    problem : Problem
-        What was searched for.
-    laws : sequence
-        Laws of the search.
-    held : Rows, optional
-        Rows held out of it.
-    criterion, poles
-        As for the estimator.
-    until : float, optional
-        When to end, on the clock of `time.perf_counter`; laws that are not refined by then keep the
-        constants that the search gave them.
-    """
+    """Refine all laws, compare them and choose one."""
     parts = _Parts(until, problem.is_counted)
     with one_thread():
         if not any(law.exact for law in laws):
@@ -116,16 +92,7 @@ def _beside_exact(laws: Sequence[LawLike], spread: float) -> list[LawLike]:
 
 
 class _Parts:
-    """Divides the time that is left among the steps.
-
-    Parameters
-    ----------
-    until : float, optional
-        When all must be done, on the clock of `time.perf_counter`.
-    is_counted : bool
-        Whether the search ends by counted work: steps may then take `SPARE` more, so that the
-        result depends on the clock only if time is really short.
-    """
+    """Divides the time that is left among the steps."""
 
     def __init__(self, until: float | None, is_counted: bool) -> None:
         self.start, self.until, self.is_counted = time.perf_counter(), until, is_counted

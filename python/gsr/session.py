@@ -54,19 +54,7 @@ AFTER_INTERRUPTION = 2.0
 
 
 class Session:
-    """Runs a search to its end.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is searched for.
-    evolution : Evolution
-        The search.
-    max_time : float, optional
-        Seconds for search and final fits together.
-    report : callable
-        Called with the progress.
-    """
+    """Runs a search to its end."""
 
     def __init__(
         self,

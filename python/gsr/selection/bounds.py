@@ -42,17 +42,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Region:
-    """Where new data may be.
-
-    Parameters
-    ----------
-    X : array of shape (N, d)
-        Training features.
-    used : sequence of int
-        Columns that the law uses.
-    margin : float
-        Part of each range by which the box is enlarged.
-    """
+    """Where new data may be."""
 
     def __init__(self, X: Array, used: list[int], margin: float) -> None:
         from scipy.spatial import cKDTree
@@ -133,19 +123,7 @@ class Region:
 
 
 def enlarged(X: Array, margin: float) -> tuple[Array, Array]:
-    """Return the box of the data, a little larger, in which no feature changes its sign.
-
-    Parameters
-    ----------
-    X : array of shape (N, d)
-        Features.
-    margin : float
-        Part of each range that is added on both sides. Features with two values keep these.
-
-    Returns
-    -------
-    low, high : array of shape (d,)
-    """
+    """Return the box of the data, a little larger, in which no feature changes its sign."""
     low, high = X.min(axis=0), X.max(axis=0)
     more = margin * (high - low)
     more = np.where([len(np.unique(column[:MOST_ROWS])) > 2 for column in X.T], more, 0.0)
@@ -162,28 +140,7 @@ def excursion(
     y: Array,
     margin: float = MARGIN,
 ) -> float:
-    """Return how far the law's predictions leave the range of y, where new data may be.
-
-    Parameters
-    ----------
-    law : LawLike
-        The law, or an `Equation`.
-    library, target_library : Library
-        Its mapping tables.
-    X : array of shape (N, d)
-        Training features.
-    y : array of shape (N,)
-        Training target.
-    margin : float
-        Part of each feature's range by which predictions go beyond the training data.
-
-    Returns
-    -------
-    float
-        The farthest distance from the interval from the least to the greatest y, in units of its
-        length. Infinite if there is a pole or an overflow, or an undefined point among the training
-        data; undefined points beyond them are passed over.
-    """
+    """Return how far the law's predictions leave the range of y, where new data may be."""
     length = float(np.ptp(y))
     read = GuardedLaw(law, library, target_library)
     used = [v - 1 for v in read.variables]

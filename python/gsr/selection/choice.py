@@ -322,29 +322,7 @@ def front(
     until: float | None = None,
     admits: Callable[[LawLike], bool] = lambda _: True,
 ) -> list[FrontEntry]:
-    """Return laws as front entries, simplest first, with converged constants.
-
-    Parameters
-    ----------
-    laws : sequence
-        Laws of the core.
-    equation : callable
-        Makes the equation of a law.
-    data : Training, optional
-        The rows of the search, to which all constants are refined.
-    everything : Training, optional
-        All rows, if the search has seen only some: exact laws must be exact there too.
-    until : float, optional
-        When to stop refining, on the clock of `time.perf_counter`; laws that come later keep the
-        constants that the search gave them.
-    admits : callable
-        Whether a law keeps to what is known, however it is written.
-
-    Returns
-    -------
-    list of FrontEntry
-        A law that cannot be fitted is left out with a warning.
-    """
+    """Return laws as front entries, simplest first, with converged constants."""
     if data is None:
         return [_entry(law, equation, None) for law in laws]
     # Matrices are narrow: to start threads for them costs more than they save.

@@ -29,33 +29,16 @@ MARK = re.compile(r"`[^`]*`|(?<![\w.])\d{6}(?![\w.])")
 
 
 class ConstantName(NamedTuple):
-    """How a constant is called, and what is added to it where it stands.
+    """How a constant is called, and what is added to it where it stands."""
 
-    Parameters
-    ----------
-    place : int
-        Its place among `constants` of the law.
-    name : str
-        The name.
-    shift : float
-        The whole power that an exponent is written with: 1 for x1 exp(0.7 ln(x1)) = x1^1.7.
-    """
-
-    place: int
-    name: str
+    place: int  # its place among `constants` of the law
+    name: str  # the name
+    #: The whole power that an exponent is written with: 1 for x1 exp(0.7 ln(x1)) = x1^1.7.
     shift: float = 0.0
 
 
 def constant_names(law: LawLike, equation: Equation) -> list[ConstantName]:
-    """Return the names of a law's constants, in the order in which they are written.
-
-    Parameters
-    ----------
-    law : LawLike
-        The law.
-    equation : Equation
-        The equation of it, with the names of the variables.
-    """
+    """Return the names of a law's constants, in the order in which they are written."""
     names = (*equation.feature_names, equation.target_name)
     letters = _Letters(_free_letter(names), weights(law))
     places = letters.places
@@ -81,15 +64,7 @@ def constant_names(law: LawLike, equation: Equation) -> list[ConstantName]:
 
 
 class _Letters:
-    """Gives letters to constants as they come in the text.
-
-    Parameters
-    ----------
-    letter : str
-        What they are called, followed by a number.
-    places : sequence of Weight
-        Where they stand.
-    """
+    """Gives letters to constants as they come in the text."""
 
     def __init__(self, letter: str, places: Sequence[Weight]) -> None:
         self.letter, self.places = letter, places

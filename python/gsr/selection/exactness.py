@@ -38,18 +38,10 @@ Indices = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class RowWise:
-    """The two sides of a law, each row in units of what rounding can do in it.
+    """The two sides of a law, each row in units of what rounding can do in it."""
 
-    Parameters
-    ----------
-    terms : array of shape (N, k)
-        alpha_j phi_j(x).
-    target : array of shape (N,)
-        g(y).
-    """
-
-    terms: Array
-    target: Array
+    terms: Array  # alpha_j phi_j(x)
+    target: Array  # g(y)
 
     @classmethod
     def of(cls, law: LawLike, data: Training) -> RowWise:
@@ -105,20 +97,7 @@ class RowWise:
 
 
 def exact_in_every_row(law: FittedLaw, data: Training) -> FittedLaw | None:
-    """Return a law that is at rounding level in all rows, if need be with corrected coefficients.
-
-    Parameters
-    ----------
-    law : FittedLaw
-        A law at rounding level as a whole.
-    data : Training
-        The rows.
-
-    Returns
-    -------
-    FittedLaw or None
-        None if there is none, or if the law only interpolates.
-    """
+    """Return a law that is at rounding level in all rows, if need be with corrected coefficients."""
     rows = RowWise.of(law, data)
     if not (np.isfinite(rows.terms).all() and np.isfinite(rows.target).all()):
         return None

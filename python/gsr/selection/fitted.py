@@ -100,36 +100,20 @@ class FittedLaw:
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """The rows a law is fitted to, with the mapping tables that its matrices refer to.
+    """The rows a law is fitted to, with the mapping tables that its matrices refer to."""
 
-    Parameters
-    ----------
-    library, target_library : Library
-        Mapping tables of the features and of the target.
-    X : array of shape (N, d)
-        Features.
-    y : array of shape (N,)
-        Target.
-    weights : array of shape (N,), optional
-        Weights of the rows, with a mean of 1.
-    noise : Noise
-        Where the weights come from: the variance function of y.
-    dispersion : float, optional
-        If standard deviations are given: how much larger than theirs the variance is, at least 1.
-    x_sigma : array of shape (N, d), optional
-        Standard deviations of the features, 0 where they are exact.
-    loss : Loss
-        What fits minimise; errors of laws are those of this loss.
-    """
-
-    library: Library
-    target_library: Library
-    X: Array
-    y: Array
-    weights: Array | None = None
+    library: Library  # mapping tables of the features and of the target
+    target_library: Library  # mapping tables of the features and of the target
+    X: Array  # features
+    y: Array  # target
+    weights: Array | None = None  # weights of the rows, with a mean of 1
+    #: Where the weights come from: the variance function of y.
     noise: Noise = field(default_factory=Noise)
+    #: If standard deviations are given: how much larger than theirs the variance is, at
+    #: least 1.
     dispersion: float | None = None
-    x_sigma: Array | None = None
+    x_sigma: Array | None = None  # standard deviations of the features, 0 where they are exact
+    #: What fits minimise; errors of laws are those of this loss.
     loss: Loss = field(default_factory=Loss)
 
     def with_noise(self, noise: Noise, values: Array) -> Training:

@@ -42,26 +42,7 @@ def with_freed_constants(
     nested: bool = True,
     until: float | None = None,
 ) -> list[LawLike]:
-    """Return variants of the best laws with more constants, where the data gain by them.
-
-    Parameters
-    ----------
-    laws : sequence
-        Laws of a search.
-    data : Training
-        The rows to which constants are refined.
-    admits : callable
-        Whether a law keeps to what is known.
-    shifts, nested : bool
-        Whether constants may be added inside functions, and functions stand inside each other.
-    until : float, optional
-        When to end, on the clock of `time.perf_counter`.
-
-    Returns
-    -------
-    list
-        New laws only.
-    """
+    """Return variants of the best laws with more constants, where the data gain by them."""
     found: list[LawLike] = []
     places = Places(data, shifts, nested)
     best = _best(laws, data)

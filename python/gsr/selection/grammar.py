@@ -64,18 +64,7 @@ class Choice(NamedTuple):
 
 
 def choices(total: Sum, context: str = LAW, lone: bool = False) -> Iterator[Choice]:
-    """Yield the choices that make an expression.
-
-    Parameters
-    ----------
-    total : Sum
-        The expression.
-    context : str
-        What it stands in.
-    lone : bool
-        Whether there is one variable only. It has a dimension more often than not, so that
-        functions of it need a constant.
-    """
+    """Yield the choices that make an expression."""
     terms = [*total.varying, *filter(None, [total.constant])]
     for k, term in enumerate(terms):
         if k:
@@ -167,13 +156,7 @@ def _shared(exponent: Exponent) -> Exponent:
 
 
 class Prices:
-    """Bits of choices, from counts.
-
-    Parameters
-    ----------
-    counts : mapping from Choice to int
-        How often a corpus has made each choice.
-    """
+    """Bits of choices, from counts."""
 
     def __init__(self, counts: Mapping[Choice, int]) -> None:
         self._counts = Counter(counts)

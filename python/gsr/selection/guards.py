@@ -56,15 +56,7 @@ class Guarded(NamedTuple):
 
 
 class Boxes(Arithmetic[Guarded]):
-    """Evaluates rows over boxes, and collects what must not happen.
-
-    Parameters
-    ----------
-    library : Library
-        Mapping table of the features.
-    boxes : sequence of Interval
-        Each feature's values.
-    """
+    """Evaluates rows over boxes, and collects what must not happen."""
 
     def __init__(self, library: Library, boxes: Sequence[Interval]) -> None:
         self.library, self.boxes, self.n = library, boxes, len(boxes[0].low)
@@ -146,22 +138,7 @@ def _bounded(value: Interval) -> Guard:
 
 
 class GuardedLaw:
-    """A law's two sides, read once.
-
-    Parameters
-    ----------
-    law : LawLike
-        The law.
-    library, target_library : Library
-        Its mapping tables.
-
-    Attributes
-    ----------
-    target : str
-        The transformation that g is, or 1/g if `reciprocal`; empty if g is none.
-    traits : Traits
-        What is known of it.
-    """
+    """A law's two sides, read once."""
 
     def __init__(self, law: LawLike, library: Library, target_library: Library) -> None:
         self.law, self.library = law, library

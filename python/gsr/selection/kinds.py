@@ -54,18 +54,10 @@ FIXED = r"(?:\#|-?\d+(?:/\d+)?)"
 
 
 class Kind(NamedTuple):
-    """The structure of a law without its constants.
+    """The structure of a law without its constants."""
 
-    Parameters
-    ----------
-    left : str
-        The left side.
-    terms : frozenset of str
-        Shapes of the terms of the right side.
-    """
-
-    left: str
-    terms: frozenset[str]
+    left: str  # the left side
+    terms: frozenset[str]  # shapes of the terms of the right side
 
     def covers(self, other: Kind) -> bool:
         """Tell whether the other kind is this one, maybe with terms added or constants freed."""
@@ -242,21 +234,6 @@ def support(chosen: FrontEntry, entries: Iterable[FrontEntry], until: float | No
     """Return the probability of a law among the kinds of laws that were found.
 
     It follows from their description lengths: two laws that differ by b bits have odds of 2^b.
-
-    Parameters
-    ----------
-    chosen : FrontEntry
-        The law.
-    entries : iterable of FrontEntry
-        Those that it is compared with. Laws that run wild, or have a term that lives on one or two
-        rows, do not count.
-    until : float, optional
-        When to end, on the clock of `time.perf_counter`; fewer laws are looked at then.
-
-    Returns
-    -------
-    float
-        From 0 to 1; 1 for an exact law.
     """
     if chosen.exact:
         return 1.0
@@ -348,22 +325,6 @@ def beside_front(
     """Return laws beside the front that are worth keeping.
 
     These are the shortest ones that differ in kind, and those that another criterion would choose.
-
-    Parameters
-    ----------
-    entries : sequence of FrontEntry
-        All laws of a search.
-    chosen : FrontEntry
-        The chosen one.
-    front : sequence of FrontEntry
-        Those of the table.
-    until : float, optional
-        When to end, on the clock of `time.perf_counter`.
-
-    Returns
-    -------
-    list of FrontEntry
-        Shortest first.
     """
     near = (e for e in sorted(entries, key=_rough_length)[:MOST_CANDIDATES] if e is not chosen)
     near = (e for e in in_time(near, until, MOST_KINDS) if _has_equation(e))

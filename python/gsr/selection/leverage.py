@@ -91,21 +91,7 @@ def _refitted_without(rows: _Rows, high: Mask, linear: Array) -> Array:
 
 
 def lives_on_few_rows(law: LawLike, data: Training) -> bool:
-    """Tell whether a term of the law is there for the sake of one or two rows.
-
-    Parameters
-    ----------
-    law : LawLike
-        A fitted law.
-    data : Training
-        The rows it was fitted to.
-
-    Returns
-    -------
-    bool
-        Whether nearly all of the sum of squares of some term, on the scale of y, is on two rows,
-        and on the others it has no part that could be measured beside the rest of the law.
-    """
+    """Tell whether a term of the law is there for the sake of one or two rows."""
     rows = _Rows(*(np.concatenate(parts) for parts in zip(*_rows(law, data), strict=True)))
     n, c = rows.jacobian.shape
     if n - FEW_ROWS <= c or not np.isfinite(rows.residuals).all():

@@ -42,19 +42,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Loss:
-    """A function of residuals whose sum is minimised.
+    """A function of residuals whose sum is minimised."""
 
-    Parameters
-    ----------
-    kind : {"squared", "absolute", "huber", "quantile"}
-        Squares, sizes, squares up to `BEND` standard deviations and sizes beyond, or sizes that
-        count differently above and below.
-    quantile : float
-        Of ``"quantile"``: the part of the rows that lies below the law.
-    """
-
+    #: Squares, sizes, squares up to `BEND` standard deviations and sizes beyond, or sizes
+    #: that count differently above and below.
     kind: LossKind = "squared"
-    quantile: float = 0.5
+    quantile: float = 0.5  # of ``"quantile"``: the part of the rows that lies below the law
 
     @property
     def is_squared(self) -> bool:
@@ -111,22 +104,7 @@ class Loss:
         return np.clip(residuals, -most, most)
 
     def scales(self, residuals: Array, n_constants: int) -> tuple[float, float]:
-        """Return the standard deviation of the noise, and the one that the constants' errors have.
-
-        Parameters
-        ----------
-        residuals : array of shape (N,)
-            In rows of one variance.
-        n_constants : int
-            Constants that were fitted.
-
-        Returns
-        -------
-        noise : float
-            Without outliers.
-        estimate : float
-            Of an average of all rows: the asymptotic one of an M-estimator, or of a quantile.
-        """
+        """Return the standard deviation of the noise, and the one that the constants' errors have."""
         n = len(residuals)
         scale = robust_scale(residuals) * math.sqrt(n / max(n - n_constants, 1))
         if self.kind == "huber":
@@ -162,26 +140,7 @@ def _tau_scale(residuals: Array) -> float:
 def minimised(
     loss: Loss, start: T, residuals: Array, refit: Callable[[T, Array], tuple[T, Array]]
 ) -> tuple[T, float]:
-    """Minimise a loss by least squares with weights that follow the residuals.
-
-    Parameters
-    ----------
-    loss : Loss
-        What to minimise.
-    start : object
-        A fit.
-    residuals : array of shape (N,)
-        Its residuals, in rows of one variance.
-    refit : callable
-        Takes a fit and weights, and returns a fit of least squares and its residuals.
-
-    Returns
-    -------
-    fit : object
-        The best; the last of ``"huber"``, whose error is not what its rounds minimise.
-    error : float
-        Its error.
-    """
+    """Minimise a loss by least squares with weights that follow the residuals."""
     best, least, state = start, loss.error(residuals), start
     widths = WIDTHS[loss.kind]
     for width in widths:

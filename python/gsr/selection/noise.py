@@ -72,17 +72,7 @@ class Noise:
         return np.asarray(np.maximum(size, self.floor) ** (2.0 * POWERS.get(self.kind, self.power)))
 
     def deviation(self, y: Array, scale: float, sigma: Array | None = None) -> Array:
-        """Return the standard deviation of measurements at the law's values y.
-
-        Parameters
-        ----------
-        y : array of shape (n,)
-            Predictions.
-        scale : float
-            Standard deviation of a row of weight 1.
-        sigma : array of shape (n,), optional
-            Given standard deviations of the rows.
-        """
+        """Return the standard deviation of measurements at the law's values y."""
         return np.asarray(scale * np.sqrt(self.variance(y, sigma) * self.precision))
 
     def log_variance(self, y: Array) -> float:

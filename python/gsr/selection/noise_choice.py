@@ -71,22 +71,7 @@ def promising(laws: Sequence[LawLike], data: Training, until: float | None = Non
 def choose_noise(
     laws: Sequence[LawLike], data: Training, until: float | None = None
 ) -> Explained | None:
-    """Return the law and the noise that together describe the data best.
-
-    Parameters
-    ----------
-    laws : sequence
-        Laws that a search has found, whatever it weighed rows with.
-    data : Training
-        The rows; weights that they have are left aside.
-    until : float, optional
-        When to end, on the clock of `time.perf_counter`; the best laws come first.
-
-    Returns
-    -------
-    Explained or None
-        With noise that is constant, relative, mixed or a power of y; None if no law fits.
-    """
+    """Return the law and the noise that together describe the data best."""
     plain = replace(data, weights=None, noise=Noise())
     constant = explain(laws, plain, Noise(), until)
     if constant is None or len(data.y) < LEAST_ROWS or not _varies_in_size(data.y):

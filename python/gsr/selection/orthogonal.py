@@ -44,47 +44,16 @@ def with_errors_of_features(entry: FrontEntry) -> FrontEntry:
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """The points of a law that are nearest to the rows.
+    """The points of a law that are nearest to the rows."""
 
-    Parameters
-    ----------
-    X : array of shape (N, d)
-        Their features.
-    residuals : array of shape (N,)
-        Distances of the measured y from the tangents there.
-    variance : array of shape (N,)
-        The effective variance of the residuals.
-    solution : array of shape (N,)
-        The law's y.
-    """
-
-    X: Array
-    residuals: Array
-    variance: Array
-    solution: Array
+    X: Array  # their features
+    residuals: Array  # distances of the measured y from the tangents there
+    variance: Array  # the effective variance of the residuals
+    solution: Array  # the law's y
 
 
 def fit_orthogonal(law: LawLike, data: Training, refit: Refit) -> tuple[FittedLaw, Training]:
-    """Fit the constants of a law to rows with errors in the features.
-
-    Parameters
-    ----------
-    law : LawLike
-        The law, fitted as if features were exact.
-    data : Training
-        The rows, with `x_sigma`. If they have no standard deviations of y, the scale of these is
-        estimated.
-    refit : callable
-        Fits the law to rows with exact features.
-
-    Returns
-    -------
-    law : FittedLaw
-        With the error of `y` in the rows as they are.
-    rows : Training
-        What `refit` has fitted in the end: the points on the law, weighted by their effective
-        variance.
-    """
+    """Fit the constants of a law to rows with errors in the features."""
     assert data.x_sigma is not None, "the features have errors"
     best, rows = FittedLaw.of(law), data
     variance = _variance_of_y(best, data)

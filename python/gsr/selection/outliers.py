@@ -31,20 +31,7 @@ LAWS = 20
 
 
 def note(chosen: FrontEntry, entries: Sequence[FrontEntry]) -> str:
-    """Say which rows rule the chosen law, and which law the others speak for.
-
-    Parameters
-    ----------
-    chosen : FrontEntry
-        A law that was fitted by least squares.
-    entries : sequence of FrontEntry
-        Laws beside it.
-
-    Returns
-    -------
-    str
-        Empty if no row is far from the others, or the law is as good without it.
-    """
+    """Say which rows rule the chosen law, and which law the others speak for."""
     data = chosen.data
     if data is None or chosen.exact or not data.loss.is_squared or len(data.y) < LEAST_ROWS:
         return ""

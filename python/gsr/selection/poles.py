@@ -60,15 +60,7 @@ class Poles:
 
 
 class Search:
-    """Branch and bound over the box of the training data.
-
-    Parameters
-    ----------
-    law : GuardedLaw
-        The law.
-    X : array of shape (N, d)
-        Training features.
-    """
+    """Branch and bound over the box of the training data."""
 
     def __init__(self, law: GuardedLaw, X: Array) -> None:
         self.law, self.n_features = law, X.shape[1]
@@ -238,24 +230,7 @@ def _spread(values: Array) -> float:
 def poles(
     law: LawLike, library: Library, target_library: Library, X: Array, budget: int = BUDGET
 ) -> Poles:
-    """Check that a law is defined and bounded in the whole box of the training data.
-
-    Parameters
-    ----------
-    law : LawLike
-        The law, or an `Equation`.
-    library, target_library : Library
-        Its mapping tables.
-    X : array of shape (N, d)
-        Training features; the box is from the least to the greatest value of each.
-    budget : int
-        Boxes to look at before the answer is ``"unknown"``.
-
-    Returns
-    -------
-    Poles
-        In a law for ln|y| a logarithm that goes to minus infinity is no pole: there y is 0.
-    """
+    """Check that a law is defined and bounded in the whole box of the training data."""
     read = GuardedLaw(law, library, target_library)
     if read.unknown:
         return Poles("unknown", f"{read.unknown[0]} is a transformation of the user's own")

@@ -23,26 +23,7 @@ def prediction_std(
     kind: str = "prediction",
     sigma: Array | None = None,
 ) -> Array:
-    """Return standard deviations of a law's predictions, on the scale of y.
-
-    Parameters
-    ----------
-    entry : FrontEntry
-        A law, with or without its training data.
-    X : array of shape (n, d)
-        Features.
-    kind : {"prediction", "mean"}
-        Of a new measurement of y, noise and all, or of the law's own y.
-    sigma : array of shape (n,), optional
-        Standard deviations of the new measurements, of a law that was fitted with such. Without,
-        they are interpolated from those of training rows with a similar y.
-
-    Returns
-    -------
-    array of shape (n,)
-        NaN where the law has no solution, infinite where the data leave y open. To first order in
-        the errors of the constants; that the law was searched for is not in it.
-    """
+    """Return standard deviations of a law's predictions, on the scale of y."""
     return _std(entry, np.asarray(X, dtype=float), entry.equation.predict(X), kind, sigma)
 
 
@@ -53,21 +34,7 @@ def prediction_interval(
     kind: str = "prediction",
     sigma: Array | None = None,
 ) -> Array:
-    """Return intervals of Student's t around a law's predictions.
-
-    Parameters
-    ----------
-    entry, X, kind, sigma
-        As for `prediction_std`.
-    level : float
-        Probability, between 0 and 1, that an interval holds a new measurement (or the true law's
-        y, if `kind` is ``"mean"``).
-
-    Returns
-    -------
-    array of shape (n, 2)
-        Lower and upper ends.
-    """
+    """Return intervals of Student's t around a law's predictions."""
     if not 0.0 < level < 1.0:
         raise GSRError(f"level must be between 0 and 1, got {level!r}")
     solution = entry.equation.predict(X)
@@ -92,21 +59,7 @@ def deviations(
     kind: str,
     sigma: Array | None = None,
 ) -> Array:
-    """Return standard deviations of predictions, to first order in the errors of constants.
-
-    Parameters
-    ----------
-    known : Uncertainty
-        Of the constants.
-    slopes : callable
-        Gives dy/dc for rows of X and the predictions there, one column for each constant.
-    X : array of shape (n, d)
-        Features.
-    solution : array of shape (n,)
-        Predictions; NaN where there are none.
-    kind, sigma
-        As for `prediction_std`.
-    """
+    """Return standard deviations of predictions, to first order in the errors of constants."""
     if kind not in KINDS:
         raise GSRError(f"kind must be 'prediction' or 'mean', got {kind!r}")
     if sigma is not None and known.noise.kind != "given":

@@ -60,25 +60,7 @@ def why(
     criterion: str,
     value: float | None,
 ) -> str:
-    """Say why a law was chosen.
-
-    Parameters
-    ----------
-    chosen : FrontEntry
-        The law.
-    others : sequence of FrontEntry
-        Those that it was compared with.
-    n_rows : int
-        Training rows.
-    criterion : str
-        Name of the criterion.
-    value : float, optional
-        Its value for the chosen law.
-
-    Returns
-    -------
-    str
-    """
+    """Say why a law was chosen."""
     if chosen.exact:
         return "exact to rounding"
     if not all(map(has_length, others)):

@@ -41,18 +41,10 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Linearised:
-    """A law's squared error on the scale of y around its constants, in QR coordinates.
+    """A law's squared error on the scale of y around its constants, in QR coordinates."""
 
-    Parameters
-    ----------
-    r : array
-        R of [J, y - g^-1(f)]: the Jacobian dy/dc and the residuals.
-    n_rows : int
-        Rows that have a solution.
-    """
-
-    r: Array
-    n_rows: int
+    r: Array  # r of [J, y - g^-1(f)]: the Jacobian dy/dc and the residuals
+    n_rows: int  # rows that have a solution
 
     @property
     def jacobian(self) -> Array:
@@ -121,26 +113,7 @@ def squared_error(law: LawLike, data: Training, solved: int) -> float:
 def refine(
     law: LawLike, data: Training, free: Mask | None = None, until: float | None = None
 ) -> FittedLaw:
-    """Minimise a law's error on the scale of y.
-
-    Parameters
-    ----------
-    law : LawLike
-        The law; its error need not be that of these rows.
-    data : Training
-        The rows.
-    free : array of bool, optional
-        Which of its `constants` may move; all unless given.
-    until : float, optional
-        When to end, on the clock of `time.perf_counter`; for long tables, where a step takes long.
-
-    Returns
-    -------
-    FittedLaw
-        With the least error found. The constants are those of `law` if no step lowers it, and
-        steps that leave a row without a solution are not taken. The error is infinite if a
-        constant is not finite.
-    """
+    """Minimise a law's error on the scale of y."""
     best = FittedLaw.of(law)
     values = constants(law)
     free = np.ones(len(values), bool) if free is None else np.asarray(free, dtype=bool)

@@ -33,19 +33,6 @@ def refit(law: LawLike, data: Training) -> FittedLaw:
 
     A QR decomposition is accumulated over the blocks, so that a law that is exact stays exact to
     rounding. The law's own coefficients stay where they are as good.
-
-    Parameters
-    ----------
-    law : LawLike
-        A law found on some of the rows.
-    data : Training
-        All rows.
-
-    Returns
-    -------
-    FittedLaw
-        With the error on all rows; `exact` if it was exact and still is, weights inside arguments
-        being as they were.
     """
     r = triangle(_columns(law, data))
     if not np.isfinite(r).all():

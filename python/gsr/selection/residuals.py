@@ -75,27 +75,7 @@ def structure_probability(
     jacobian: Array | None = None,
     most_rows: int = MOST_ROWS,
 ) -> float:
-    """Return the probability that noise alone looks as structured as the residuals do.
-
-    Parameters
-    ----------
-    residuals, prediction : array of shape (N,)
-        Of the law, on the scale of y.
-    X : array of shape (N, d)
-        Features.
-    n_constants : int
-        Constants of the law.
-    jacobian : array of shape (N, c), optional
-        Derivatives of the prediction by the constants, weighted as the residuals are.
-    most_rows : int
-        Rows that the tests look at.
-
-    Returns
-    -------
-    float
-        Corrected for the number of tests; 1 where too few rows are left to tell. A size of the
-        residuals that varies with the prediction or with a feature is no structure.
-    """
+    """Return the probability that noise alone looks as structured as the residuals do."""
     rows = _sample(len(residuals), most_rows)
     r, f, table = residuals[rows], prediction[rows], X[rows]
     if len(r) - n_constants < LEAST_ROWS or not np.isfinite(r).all() or np.ptp(r) == 0.0:

@@ -107,17 +107,6 @@ def rounded(law: LawLike, data: Training) -> Rounded:
     the others are fitted again, all on the linearised law. It stays so if the squared error has
     risen, in all, by no more than an F test allows. The same is then asked of the law
     itself; an exact law must still be exact.
-
-    Parameters
-    ----------
-    law : LawLike
-        A law, best with constants that `refine` made.
-    data : Training
-        The rows it is fitted to.
-
-    Returns
-    -------
-    Rounded
     """
     if not data.loss.is_squared:
         weights = data.loss.weights(residuals(law, data), 1.0)

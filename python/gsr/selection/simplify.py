@@ -42,20 +42,7 @@ _explicit: WeakKeyDictionary[Equation, str] = WeakKeyDictionary()
 
 
 def implicit(equation: Equation, X: Array | None = None) -> str:
-    """Return g(y) = f(x) as text, with f(x) simplified if that is shorter.
-
-    Parameters
-    ----------
-    equation : Equation
-        The law.
-    X : array of shape (n, d), optional
-        Rows on which the values must stay the same, such as training rows; random ones unless
-        given.
-
-    Returns
-    -------
-    str
-    """
+    """Return g(y) = f(x) as text, with f(x) simplified if that is shorter."""
     if equation.text:
         return equation.text
     if equation not in _implicit:
@@ -64,44 +51,14 @@ def implicit(equation: Equation, X: Array | None = None) -> str:
 
 
 def explicit(equation: Equation, X: Array | None = None, seconds: float = LIMIT) -> str:
-    """Return the law as y = ..., simplified; empty if it has no closed form.
-
-    Parameters
-    ----------
-    equation, X
-        As for `implicit`.
-    seconds : float
-        What simplification may take.
-
-    Returns
-    -------
-    str
-        Where the data meet several branches, each of them, with "or" between.
-    """
+    """Return the law as y = ..., simplified; empty if it has no closed form."""
     if equation not in _explicit:
         _explicit[equation] = _solved(equation, sample(equation, X), seconds)
     return _explicit[equation]
 
 
 def simplified(expression: Any, names: Sequence[str], X: Array, seconds: float = LIMIT) -> Any:
-    """Return the shortest form of a SymPy expression that was found.
-
-    Parameters
-    ----------
-    expression : sympy.Expr
-        Real, in symbols of the given names.
-    names : sequence of str
-        The symbols that the columns of `X` are.
-    X : array of shape (n, d)
-        Rows on which the values must stay the same but for rounding.
-    seconds : float
-        Time limit; what was found until then counts.
-
-    Returns
-    -------
-    sympy.Expr
-        The expression itself, with numbers folded where that is right, if nothing is shorter.
-    """
+    """Return the shortest form of a SymPy expression that was found."""
     values = _values(expression, names, X)
     best = expression
     for form in _forms(expression, seconds):
@@ -113,21 +70,7 @@ def simplified(expression: Any, names: Sequence[str], X: Array, seconds: float =
 
 
 def duplicates(equations: Sequence[Equation], X: Array) -> dict[int, int]:
-    """Find laws that are the same function of the features.
-
-    Parameters
-    ----------
-    equations : sequence of Equation
-        Laws, the preferred ones first.
-    X : array of shape (n, d)
-        Rows on which they are compared, such as training rows.
-
-    Returns
-    -------
-    dict
-        The index of each law that predicts what an earlier one does, but for rounding, and the
-        index of the first such law.
-    """
+    """Find laws that are the same function of the features."""
     rows = some_rows(X)
     found: dict[int, int] = {}
     values: list[Array] = []

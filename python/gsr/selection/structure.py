@@ -31,22 +31,6 @@ def law_structure_bits(
 
     That a constant stands somewhere is part of the structure. Of the spellings of a law, such as
     ``ln y = a + b x`` and ``y = c exp(b x)``, the cheapest counts.
-
-    Parameters
-    ----------
-    psi, phi : sequence of matrix
-        The basis functions of the left and the right side.
-    library, target_library : Library
-        Of phi and psi.
-    n_features : int
-        Each place of a variable takes log2 of it.
-    unit_terms : collection of int
-        The places in phi whose coefficient is 1 or -1, and so is not written.
-
-    Returns
-    -------
-    float
-        Bits, from counts of textbook formulas (`gsr.selection.grammar`).
     """
     left = _side(psi, target_library, {0})
     right = _side(phi, library, unit_terms)
@@ -85,13 +69,7 @@ def basis_function(matrix: Matrix, library: Library) -> Sum:
 
 
 class NormalForm(Arithmetic[Sum]):
-    """Turns rows into the normal form of expressions.
-
-    Parameters
-    ----------
-    library : Library
-        Their mapping table.
-    """
+    """Turns rows into the normal form of expressions."""
 
     def __init__(self, library: Library) -> None:
         self.library = library

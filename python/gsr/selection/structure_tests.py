@@ -67,21 +67,11 @@ def normalised_ranks(values: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Residuals without their tails, and without what the law's constants can absorb.
+    """Residuals without their tails, and without what the law's constants can absorb."""
 
-    Parameters
-    ----------
-    values : array of shape (N,)
-        The scores, orthogonal to `absorbed`.
-    absorbed : array of shape (N, q)
-        Orthonormal columns: the constant function and the law's Jacobian.
-    n_constants : int
-        Constants of the law.
-    """
-
-    values: Array
-    absorbed: Array
-    n_constants: int
+    values: Array  # the scores, orthogonal to `absorbed`
+    absorbed: Array  # orthonormal columns: the constant function and the law's Jacobian
+    n_constants: int  # constants of the law
 
     @classmethod
     def ranked(cls, residuals: Array, jacobian: Array | None, n_constants: int) -> Scores:

@@ -27,17 +27,6 @@ def heavy_tailed_bits(residuals: Array) -> float:
     """Return the bits of residuals under Student's t of the likeliest scale.
 
     Without it a few outliers would be worth a law that follows them.
-
-    Parameters
-    ----------
-    residuals : array of shape (N,)
-        Residuals of one variance.
-
-    Returns
-    -------
-    float
-        Beyond those of as many normal residuals of variance 1, so that they compare with
-        N log2 of a standard deviation.
     """
     largest = float(np.abs(residuals).max(initial=0.0))
     if not math.isfinite(largest):

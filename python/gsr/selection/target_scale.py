@@ -25,15 +25,7 @@ NEAR_ZERO = 0.05
 
 
 class TargetScale:
-    """Solves a law for y near the data.
-
-    Parameters
-    ----------
-    law : LawLike
-        The law.
-    data : Training
-        Its mapping tables.
-    """
+    """Solves a law for y near the data."""
 
     def __init__(self, law: LawLike, data: Training) -> None:
         self.law, self.data = law, data
@@ -133,15 +125,7 @@ class TargetScale:
 
 
 def bounded(rows: Array, slope: Array) -> Array:
-    """Return rows divided by slopes of g; where these are nearly 0, no larger than `LARGEST`.
-
-    Parameters
-    ----------
-    rows : array of shape (n, c)
-        Weighted derivatives of f(x) - g(y) by constants; the result has 0 where one is undefined.
-    slope : array of shape (n,)
-        Slopes of g.
-    """
+    """Return rows divided by slopes of g; where these are nearly 0, no larger than `LARGEST`."""
     with np.errstate(all="ignore"):
         found = np.asarray(rows / slope[:, None])
     known = np.isfinite(found).all(axis=1)

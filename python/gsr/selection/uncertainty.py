@@ -90,19 +90,7 @@ class Uncertainty:
 
 
 def uncertainty(law: LawLike, data: Training) -> Uncertainty:
-    """Estimate the covariance of a law's constants from the Jacobian on the scale of y.
-
-    Parameters
-    ----------
-    law : LawLike
-        A law, best with constants that `refine` made.
-    data : Training
-        The rows it is fitted to.
-
-    Returns
-    -------
-    Uncertainty
-    """
+    """Estimate the covariance of a law's constants from the Jacobian on the scale of y."""
     scales = None
     if not data.loss.is_squared:
         scales = data.loss.scales(residuals(law, data), len(constants(law)))
@@ -116,22 +104,7 @@ def of_constants(
     data: Training,
     scales: tuple[float, float] | None = None,
 ) -> Uncertainty:
-    """Estimate the covariance of constants from a Jacobian with respect to them.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Of the constants.
-    values : array of shape (c,)
-        The constants.
-    around : Linearised
-        Jacobian and residuals on the scale of y.
-    data : Training
-        The rows that the constants are fitted to.
-    scales : tuple of float, optional
-        Standard deviations of the noise and for the errors of constants, of `Loss.scales`; those
-        of least squares unless given.
-    """
+    """Estimate the covariance of constants from a Jacobian with respect to them."""
     freedom = around.n_rows - len(values)
     squared_error = float(around.residual @ around.residual)
     sigma = noise_level(squared_error, freedom, data)
