@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gsr.equation import Equation
-from gsr.selection.constant_names import constant_names
+from gsr.selection.entry import constant_names
 from gsr.selection.fitted import constants
 from test_refit import LIBRARY, ONE, law
 

@@ -5,9 +5,8 @@ import pytest
 
 from gsr import GSRRegressor
 from gsr.encoding import encode
-from gsr.selection.exactness import RowWise, exact_in_every_row
 from gsr.selection.fitted import FittedLaw
-from gsr.selection.refit import confirm, refit
+from gsr.selection.refit import RowWise, confirm, exact_in_every_row, refit
 from test_refit import LIBRARY, law, training
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from gsr.encoding import encode
 from gsr.selection.fitted import FittedLaw
-from gsr.selection.leverage import leave_one_out, lives_on_few_rows
+from gsr.selection.uncertainty import leave_one_out, lives_on_few_rows
 from test_refit import LIBRARY
 from test_residuals import plain_law
 

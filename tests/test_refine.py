@@ -10,10 +10,9 @@ from gsr.encoding import complexity, encode, text
 from gsr.library import resolve
 from gsr.selection.fitted import FittedLaw, Training, constants, with_constants
 from gsr.selection.noise import of_kind
-from gsr.selection.plainer import plainer, without_slight_parts
-from gsr.selection.refine import linearise, refine
 from gsr.selection.refit import refit
-from gsr.selection.target_scale import TargetScale, rmse
+from gsr.selection.target_scale import TargetScale, linearise, refine, rmse
+from gsr.selection.variants import plainer, without_slight_parts
 from test_refit import LIBRARY, ONE, law, training
 
 

@@ -4,8 +4,13 @@ import pytest
 from gsr.encoding import encode, encode_target, evaluate
 from gsr.library import PRESETS
 from gsr.selection.fitted import FittedLaw, Training
-from gsr.selection.residuals import residual_level, structure_probability
-from gsr.selection.structure_tests import Scores, learned, quadratic
+from gsr.selection.residuals import (
+    Scores,
+    learned,
+    quadratic,
+    residual_level,
+    structure_probability,
+)
 
 ALL = PRESETS["all"]
 

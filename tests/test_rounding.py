@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from gsr.selection.refine import refine
 from gsr.selection.refit import refit
 from gsr.selection.rounding import known_bits, rounded, simplest
+from gsr.selection.target_scale import refine
 from test_refit import ONE, law, training
 
 

@@ -12,8 +12,8 @@ from gsr.encoding import complexity, evaluate
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.selection import criteria, residuals
+from gsr.selection.criteria import heavy_tailed_bits
 from gsr.selection.fitted import FittedLaw, Training
-from gsr.selection.tails import heavy_tailed_bits
 from gsr.selection.target_scale import rmse
 from test_refit import LIBRARY, ONE, law, training
 

@@ -6,8 +6,8 @@ from scipy import stats
 
 from gsr.exceptions import GSRError
 from gsr.selection.fitted import FittedLaw
-from gsr.selection.refine import refine
 from gsr.selection.refit import refit
+from gsr.selection.target_scale import refine
 from gsr.selection.uncertainty import uncertainty
 from test_refine import noisy_exponential
 from test_refit import ONE, law, root_law, training

@@ -13,11 +13,11 @@ from gsr.problem import Problem
 from gsr.rows import Rows
 from gsr.selection import FrontEntry, PolePolicy
 from gsr.selection.criteria import Criterion, priced_length
-from gsr.selection.fitted import LawLike, Training, constants, without_repeats
+from gsr.selection.fitted import LawLike, Training, without_repeats
+from gsr.selection.front_entries import tidied
 from gsr.selection.kinds import beside_front
 from gsr.selection.noise_choice import choose_noise, promising
-from gsr.selection.plainer import with_a_part_less, without_slight_parts
-from gsr.selection.tidy import tidied
+from gsr.selection.variants import with_a_part_less, without_slight_parts
 from gsr.threads import one_thread
 
 #: Laws beside the front that are fitted to all rows of a long table.
@@ -160,13 +160,7 @@ def _without_slight_parts(entry: FrontEntry, problem: Problem, until: float | No
         return entry
     if entry.accepts is not None and not entry.accepts(entry.make(law)):
         return entry
-    return replace(
-        entry,
-        law=law,
-        complexity=law.complexity,
-        rmse=law.rmse,
-        n_constants=len(constants(law)),
-    )
+    return entry.with_law(law)
 
 
 def _with_fewer_parts(

@@ -222,7 +222,7 @@ class Presentation:
         array of shape (n_samples, 2)
             Lower and upper ends.
         """
-        from gsr.selection.prediction_intervals import prediction_interval
+        from gsr.selection.uncertainty import prediction_interval
 
         entry = self._entry(index)
         table, complete = self._table(X)

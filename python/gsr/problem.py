@@ -24,12 +24,11 @@ from gsr.progress import current_law
 from gsr.rows import Rows
 from gsr.selection import FrontEntry, criteria, target_scale
 from gsr.selection.fitted import LawLike, Training, weights
-from gsr.selection.freed import with_freed_constants
-from gsr.selection.loss import Loss, neighbour_residuals
-from gsr.selection.noise import Noise, given, of_kind
+from gsr.selection.noise import Loss, Noise, given, neighbour_residuals, of_kind
 from gsr.selection.noise_choice import Explained, noise_of_weights
 from gsr.selection.residuals import MOST_ROWS
 from gsr.selection.target_scale import TargetScale
+from gsr.selection.variants import with_freed_constants
 from gsr.traits import TRAITS
 from gsr.transformation import Array
 

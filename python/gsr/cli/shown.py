@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gsr._table_forms import RANKED, TERMINAL, as_text, terminal_width
-from gsr.selection.choice import WEIGHTED
+from gsr.selection.entry import WEIGHTED
 from gsr.wording import LEVELS, ending
 
 if TYPE_CHECKING:

@@ -16,13 +16,11 @@ from gsr.exceptions import GSRError
 from gsr.prior.formula_constants import Encode, NamedConstants
 from gsr.prior.formula_fit import fit, some_rows
 from gsr.selection.fitted import FittedLaw, Training
-from gsr.selection.loss import Loss, neighbour_residuals
-from gsr.selection.noise import Noise, of_kind
+from gsr.selection.front_entries import fit_orthogonal
+from gsr.selection.noise import Loss, Noise, neighbour_residuals, of_kind
 from gsr.selection.noise_choice import choose_noise, noise_of_weights
-from gsr.selection.orthogonal import fit_orthogonal
-from gsr.selection.prediction_intervals import deviations
 from gsr.selection.target_scale import TargetScale, rmse
-from gsr.selection.uncertainty import Uncertainty, of_constants
+from gsr.selection.uncertainty import Uncertainty, deviations, of_constants
 from gsr.transformation import Array
 from gsr.validation import as_sigma
 

@@ -14,9 +14,16 @@ from gsr.exceptions import GSRError
 from gsr.prior.formula_fit import Model, Spare, law_of, reduced, spare_constants
 from gsr.prior.formula_terms import Known
 from gsr.selection.fitted import STEP, FittedLaw, Training
-from gsr.selection.loss import minimised
-from gsr.selection.refine import DAMPING, GAIN, MOST_DAMPING, STEPS, Linearised
-from gsr.selection.target_scale import TargetScale, bounded
+from gsr.selection.noise import minimised
+from gsr.selection.target_scale import (
+    DAMPING,
+    GAIN,
+    MOST_DAMPING,
+    STEPS,
+    Linearised,
+    TargetScale,
+    bounded,
+)
 from gsr.transformation import Array
 
 Encode = Callable[..., Any]

@@ -16,8 +16,8 @@ from gsr.prior.formula_terms import Known, Term
 from gsr.selection import refit as linear
 from gsr.selection import target_scale
 from gsr.selection.fitted import FittedLaw, Training, weights
-from gsr.selection.refine import refine
 from gsr.selection.residuals import Level, residual_level
+from gsr.selection.target_scale import refine
 from gsr.threads import one_thread
 from gsr.transformation import Array
 

@@ -11,8 +11,7 @@ from gsr.encoding.fold import fold
 from gsr.equation import Equation
 from gsr.intervals import Interval
 from gsr.prior.jets import Jets, usable
-from gsr.selection.guards import GuardedLaw
-from gsr.selection.poles import poles
+from gsr.selection.poles import GuardedLaw, poles
 from gsr.transformation import Array
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from gsr.plotting.pictures import Rows, determination
 from gsr.report import mathml
 from gsr.report.origin import Source, Target
 from gsr.selection import FrontEntry
-from gsr.selection.choice import WEIGHTED
-from gsr.selection.constant_names import CONSTANT
+from gsr.selection.entry import CONSTANT, WEIGHTED
 from gsr.table import EquationTable
 from gsr.wording import LEVELS
 

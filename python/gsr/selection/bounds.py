@@ -18,8 +18,7 @@ from gsr.encoding import evaluate
 from gsr.equation import Equation
 from gsr.library import Library
 from gsr.selection.fitted import LawLike
-from gsr.selection.guards import GuardedLaw
-from gsr.selection.poles import Poles, Search
+from gsr.selection.poles import GuardedLaw, Poles, Search
 from gsr.transformation import Array
 
 #: Part of each feature's range by which the box is enlarged on both sides.

@@ -9,17 +9,69 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gsr.deadline import in_time
 from gsr.encoding.rows import Row, factors, is_constant
 from gsr.exceptions import GSRError, suggestion
 from gsr.selection import target_scale
 from gsr.selection.fitted import LawLike, Training, constants, structure
-from gsr.selection.structure import law_structure_bits, simple_fraction
-from gsr.selection.tails import heavy_tailed_bits
+from gsr.selection.grammar import law_structure_bits, simple_fraction
+from gsr.transformation import Array
 
 if TYPE_CHECKING:
     from gsr.library import Library
-    from gsr.selection.choice import FrontEntry
+    from gsr.selection.entry import FrontEntry
+
+# ---- heavy tails ---------------------------------------------------------------------------------
+
+#: Degrees of freedom of Student's t.
+FREEDOM = 3.0
+#: Bits to say that the tails are heavy.
+BITS_OF_TAILS = 3.0
+ROUNDS = 50
+CONVERGED = 1e-6
+#: Bits of a standard normal residual.
+NORMAL_BITS = 0.5 * math.log2(2.0 * math.pi * math.e)
+_LOG_NORM = (
+    math.lgamma((FREEDOM + 1.0) / 2.0)
+    - math.lgamma(FREEDOM / 2.0)
+    - 0.5 * math.log(FREEDOM * math.pi)
+)
+
+
+def heavy_tailed_bits(residuals: Array) -> float:
+    """Return the bits of residuals under Student's t of the likeliest scale.
+
+    Without it a few outliers would be worth a law that follows them.
+    """
+    largest = float(np.abs(residuals).max(initial=0.0))
+    if not math.isfinite(largest):
+        return math.inf
+    if largest == 0.0:
+        return -math.inf
+    squares = (residuals / largest) ** 2
+    scale = _likeliest_scale(squares)
+    if scale == 0.0:
+        return -math.inf
+    tails = 0.5 * (FREEDOM + 1.0) * float(np.log1p(squares / (FREEDOM * scale)).sum())
+    n = len(residuals)
+    nats = tails + n * (0.5 * math.log(scale) + math.log(largest) - _LOG_NORM)
+    return BITS_OF_TAILS + nats / math.log(2.0) - n * NORMAL_BITS
+
+
+def _likeliest_scale(squares: Array) -> float:
+    """Return the square of the scale, by the EM algorithm."""
+    scale = float(np.median(squares)) or float(squares.mean())
+    for _ in range(ROUNDS):
+        last = scale
+        scale = float(((FREEDOM + 1.0) * squares / (FREEDOM + squares / last)).mean())
+        if abs(scale - last) <= CONVERGED * last or scale == 0.0:
+            break
+    return scale
+
+
+# ---- criteria ------------------------------------------------------------------------------------
 
 #: Bits of a node, where a law is compared roughly.
 BITS_PER_NODE = 1.25
@@ -188,7 +240,7 @@ def _information(entry: FrontEntry, n_rows: int, criterion: str) -> float:
 def description_length(entry: FrontEntry, n_rows: int) -> float:
     """Return the bits of law and data together, up to what is the same for all laws.
 
-    Structure is priced by how science writes (`gsr.selection.structure`). A constant takes the bits
+    Structure is priced by how science writes (`gsr.selection.grammar`). A constant takes the bits
     of a simple number if the data agree with one (`gsr.selection.rounding`), else those of the
     digits that the data determine, by their Fisher information. The residuals take what their
     likelihood says under the variance function of the noise.

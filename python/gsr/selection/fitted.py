@@ -15,8 +15,7 @@ from gsr.encoding import evaluate, law_complexity
 from gsr.encoding.rows import WEIGHTED
 from gsr.exceptions import GSRError
 from gsr.library import Library
-from gsr.selection.loss import Loss
-from gsr.selection.noise import Noise
+from gsr.selection.noise import Loss, Noise
 from gsr.transformation import Array
 
 #: What a law that cannot be fitted or inverted may raise; it is left out, the others stay.

@@ -18,15 +18,13 @@ from gsr.equation import Equation
 from gsr.exceptions import PredictionWarning
 from gsr.library import Library
 from gsr.selection import expressions
-from gsr.selection.choice import FrontEntry
 from gsr.selection.criteria import rough_length
+from gsr.selection.entry import FrontEntry
 from gsr.selection.expressions import ONCE, UNIT, Call, Exponent, Sum, Term, Variable
 from gsr.selection.fitted import FAILURES, Training
-from gsr.selection.loss import Loss
-from gsr.selection.noise import Noise
-from gsr.selection.refine import refine
-from gsr.selection.structure import basis_function
-from gsr.selection.target_scale import TargetScale, rmse
+from gsr.selection.grammar import basis_function
+from gsr.selection.noise import Loss, Noise
+from gsr.selection.target_scale import TargetScale, refine, rmse
 from gsr.transformation import POWERS, Array
 
 #: Laws of different kinds that are kept beside the front, and candidates looked at for them.

@@ -1,14 +1,176 @@
-"""How the scatter of y depends on y: variance functions of a generalised linear model."""
+"""How measurements scatter: variance functions of y, and what a fit minimises."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from gsr.transformation import Array
+
+LossKind = Literal["squared", "absolute", "huber", "quantile"]
+#: Standard deviations beyond which Huber's loss is linear; 95 % efficient for normal noise.
+BEND = 1.345
+#: A normal distribution's standard deviation over its median absolute and mean absolute deviation.
+OF_MEDIAN = 1.4826
+OF_MEAN = math.sqrt(math.pi / 2.0)
+#: Residuals below this part of their scale count as this large, from the first round to the last.
+WIDTHS = {
+    "absolute": (1.0, 0.3, 0.1, 0.03, 0.01, 0.01, 0.01, 0.01),
+    "huber": (1.0,) * 8,
+    # A quantile is far from the mean, where fits start.
+    "quantile": (1.0,) * 3 + (0.3,) * 3 + (0.1,) * 4 + (0.03,) * 4 + (0.01,) * 4,
+}
+#: Rounds end when the error falls by less than this part.
+SETTLED = 1e-5
+#: In a search rows beyond so many standard deviations have no more influence than there.
+SEARCH_BEND = 2.5
+#: Residuals beyond so many standard deviations count as this large in the error of Huber's loss.
+TAU_BEND = 3.0
+#: Neighbours whose median is a first guess of what y is without noise.
+NEIGHBOURS = 9
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A function of residuals whose sum is minimised."""
+
+    #: Squares, sizes, squares up to `BEND` standard deviations and sizes beyond, or sizes
+    #: that count differently above and below.
+    kind: LossKind = "squared"
+    quantile: float = 0.5  # of ``"quantile"``: the part of the rows that lies below the law
+
+    @property
+    def is_squared(self) -> bool:
+        """Whether plain least squares minimises it."""
+        return self.kind == "squared"
+
+    def error(self, residuals: Array) -> float:
+        """Return the error whose logarithm, times the rows, is what the residuals cost.
+
+        That is the scale of the loss's own distribution: normal, Laplace or asymmetric Laplace; of
+        ``"huber"`` a robust standard deviation. For normal noise it is about the standard
+        deviation, unless the quantile is far from 0.5.
+        """
+        with np.errstate(all="ignore"):
+            if self.kind == "squared":
+                found = math.sqrt(float((residuals**2).mean()))
+            elif self.kind == "huber":
+                found = _tau_scale(residuals) if np.isfinite(residuals).all() else math.inf
+            else:
+                found = OF_MEAN * float((self._sides(residuals) * np.abs(residuals)).mean())
+        return found if math.isfinite(found) else math.inf
+
+    def _sides(self, residuals: Array) -> Array:
+        """Return what a unit of each residual costs: 1, or by its sign, 1 on the average."""
+        if self.kind != "quantile":
+            return np.ones_like(residuals)
+        return np.where(residuals > 0.0, 2.0 * self.quantile, 2.0 * (1.0 - self.quantile))
+
+    def weights(self, residuals: Array, width: float = 0.01) -> Array:
+        """Return weights with which least squares has the loss's gradient, with a mean of 1."""
+        scale = robust_scale(residuals)
+        size = np.abs(residuals)
+        if self.kind == "huber":
+            found = 1.0 / np.maximum(size / (BEND * scale), 1.0)
+        else:
+            found = self._sides(residuals) / np.maximum(size / scale, width)
+        return np.asarray(found / found.mean())
+
+    def search_weights(self, residuals: Array) -> Array:
+        """Return weights for a search among other laws, which residuals of one law must not rule.
+
+        All rows that are no outliers count alike, and an outlier no more than one at the bend.
+        """
+        scale = robust_scale(residuals)
+        far = np.maximum(np.abs(residuals) / (SEARCH_BEND * scale), 1.0)
+        found = self._sides(residuals) / far**2
+        return np.asarray(found / found.mean())
+
+    def clipped(self, residuals: Array) -> Array:
+        """Return residuals with outliers moved to the bend."""
+        if self.is_squared:
+            return residuals
+        most = SEARCH_BEND * robust_scale(residuals)
+        return np.clip(residuals, -most, most)
+
+    def scales(self, residuals: Array, n_constants: int) -> tuple[float, float]:
+        """Return the standard deviation of the noise without outliers, and that of an average.
+
+        The second is the asymptotic one of an M-estimator, or of a quantile: the errors of
+        constants follow from it.
+        """
+        n = len(residuals)
+        scale = robust_scale(residuals) * math.sqrt(n / max(n - n_constants, 1))
+        if self.kind == "huber":
+            u = np.abs(residuals) / scale
+            square = float((np.minimum(u, BEND) ** 2).mean())
+            inside = float((u < BEND).mean())
+            return scale, scale * math.sqrt(square) / max(inside, 0.1)
+        width = scale * n**-0.2
+        density = max(float((np.abs(residuals) < width).mean()), 1.0 / n) / (2.0 * width)
+        chance = self.quantile if self.kind == "quantile" else 0.5
+        return scale, math.sqrt(chance * (1.0 - chance)) / density
+
+
+def robust_scale(residuals: Array) -> float:
+    """Return the standard deviation that most of the residuals have."""
+    size = np.abs(residuals[np.isfinite(residuals)])
+    if not len(size):
+        return 1.0
+    found = OF_MEDIAN * float(np.median(size))
+    # More than half of the rows may be met exactly.
+    return max(found, 1e-9 * float(size.max()), float(np.finfo(float).tiny))
+
+
+def _tau_scale(residuals: Array) -> float:
+    """Return a standard deviation in which outliers count alike, however far they are.
+
+    That is the tau-scale of Yohai and Zamar (1988): laws are told apart by the other rows.
+    """
+    scale = robust_scale(residuals)
+    return scale * math.sqrt(float(np.minimum((residuals / scale) ** 2, TAU_BEND**2).mean()))
+
+
+def minimised(
+    loss: Loss, start: T, residuals: Array, refit: Callable[[T, Array], tuple[T, Array]]
+) -> tuple[T, float]:
+    """Minimise a loss by least squares with weights that follow the residuals."""
+    best, least, state = start, loss.error(residuals), start
+    widths = WIDTHS[loss.kind]
+    for width in widths:
+        if not np.isfinite(residuals).all():
+            break
+        state, residuals = refit(state, loss.weights(residuals, width))
+        before, error = least, loss.error(residuals)
+        if error < least or (loss.kind == "huber" and math.isfinite(error)):
+            best, least = state, error
+        if abs(before - error) < SETTLED * before and width == widths[-1]:
+            break
+    return best, least
+
+
+def neighbour_residuals(X: Array, y: Array) -> Array:
+    """Return how far rows are from the median of their neighbours, to see outliers by."""
+    return np.asarray(y - np.median(neighbour_values(X, y), axis=1))
+
+
+def neighbour_values(X: Array, y: Array) -> Array:
+    """Return the y of each row's neighbours, its own in the first column."""
+    from scipy.spatial import cKDTree
+
+    spread = X.std(axis=0)
+    table = X / np.where(spread > 0.0, spread, 1.0)
+    _, near = cKDTree(table).query(table, k=min(NEIGHBOURS, len(y)))
+    return np.asarray(y[near])
+
+
+# ---- variance functions --------------------------------------------------------------------------
 
 Kind = Literal["constant", "relative", "poisson", "power", "mixed", "given", "effective"]
 #: Predictions below this part of the least measured |y| count as this large, so that no row has an

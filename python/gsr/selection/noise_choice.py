@@ -12,8 +12,7 @@ from gsr.deadline import in_time
 from gsr.selection.criteria import priced_length, rough_length
 from gsr.selection.fitted import FittedLaw, LawLike, Training
 from gsr.selection.noise import Noise, given, of_kind
-from gsr.selection.refine import attempted, with_loss
-from gsr.selection.target_scale import TargetScale
+from gsr.selection.target_scale import TargetScale, attempted, with_loss
 from gsr.transformation import Array
 
 #: Rows below which scatter is taken for constant, and laws that are compared.

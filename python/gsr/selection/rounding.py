@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gsr.selection.fitted import FittedLaw, LawLike, Training, constants, with_constants
-from gsr.selection.refine import Linearised, linearise, refine
 from gsr.selection.refit import confirm
-from gsr.selection.target_scale import residuals, rmse
+from gsr.selection.target_scale import Linearised, linearise, refine, residuals, rmse
 from gsr.selection.uncertainty import inverse_gram, noise_level
 from gsr.transformation import Array
 
