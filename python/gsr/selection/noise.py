@@ -61,7 +61,13 @@ class Loss:
             if self.kind == "squared":
                 found = math.sqrt(float((residuals**2).mean()))
             elif self.kind == "huber":
-                found = _tau_scale(residuals) if np.isfinite(residuals).all() else math.inf
+                # The tau-scale of Yohai and Zamar (1988), in which outliers count alike, however
+                # far they are: laws are told apart by the other rows.
+                if not np.isfinite(residuals).all():
+                    return math.inf
+                scale = robust_scale(residuals)
+                squares = np.minimum((residuals / scale) ** 2, TAU_BEND**2)
+                found = scale * math.sqrt(float(squares.mean()))
             else:
                 found = OF_MEAN * float((self._sides(residuals) * np.abs(residuals)).mean())
         return found if math.isfinite(found) else math.inf
@@ -77,20 +83,16 @@ class Loss:
         scale = robust_scale(residuals)
         size = np.abs(residuals)
         if self.kind == "huber":
-            found = 1.0 / np.maximum(size / (BEND * scale), 1.0)
-        else:
-            found = self._sides(residuals) / np.maximum(size / scale, width)
-        return np.asarray(found / found.mean())
+            return _of_mean_1(1.0 / np.maximum(size / (BEND * scale), 1.0))
+        return _of_mean_1(self._sides(residuals) / np.maximum(size / scale, width))
 
     def search_weights(self, residuals: Array) -> Array:
         """Return weights for a search among other laws, which residuals of one law must not rule.
 
         All rows that are no outliers count alike, and an outlier no more than one at the bend.
         """
-        scale = robust_scale(residuals)
-        far = np.maximum(np.abs(residuals) / (SEARCH_BEND * scale), 1.0)
-        found = self._sides(residuals) / far**2
-        return np.asarray(found / found.mean())
+        far = np.maximum(np.abs(residuals) / (SEARCH_BEND * robust_scale(residuals)), 1.0)
+        return _of_mean_1(self._sides(residuals) / far**2)
 
     def clipped(self, residuals: Array) -> Array:
         """Return residuals with outliers moved to the bend."""
@@ -118,6 +120,10 @@ class Loss:
         return scale, math.sqrt(chance * (1.0 - chance)) / density
 
 
+def _of_mean_1(weights: Array) -> Array:
+    return np.asarray(weights / weights.mean())
+
+
 def robust_scale(residuals: Array) -> float:
     """Return the standard deviation that most of the residuals have."""
     size = np.abs(residuals[np.isfinite(residuals)])
@@ -128,19 +134,14 @@ def robust_scale(residuals: Array) -> float:
     return max(found, 1e-9 * float(size.max()), float(np.finfo(float).tiny))
 
 
-def _tau_scale(residuals: Array) -> float:
-    """Return a standard deviation in which outliers count alike, however far they are.
-
-    That is the tau-scale of Yohai and Zamar (1988): laws are told apart by the other rows.
-    """
-    scale = robust_scale(residuals)
-    return scale * math.sqrt(float(np.minimum((residuals / scale) ** 2, TAU_BEND**2).mean()))
-
-
 def minimised(
     loss: Loss, start: T, residuals: Array, refit: Callable[[T, Array], tuple[T, Array]]
 ) -> tuple[T, float]:
-    """Minimise a loss by least squares with weights that follow the residuals."""
+    """Minimise a loss by least squares with weights that follow the residuals.
+
+    `refit` takes a fit and weights, and returns a fit and its residuals. The result is the best
+    fit and its error; of ``"huber"``, whose error is not what the rounds minimise, the last.
+    """
     best, least, state = start, loss.error(residuals), start
     widths = WIDTHS[loss.kind]
     for width in widths:
@@ -183,36 +184,26 @@ APART = 3.0
 #: Points at which given standard deviations are remembered, to interpolate those of new rows.
 KNOTS = 16
 #: Powers of |y| that standard deviations are proportional to.
-POWERS = {"relative": 1.0, "poisson": 0.5}
+POWERS = {"constant": 0.0, "relative": 1.0, "poisson": 0.5}
 
 
 @dataclass(frozen=True, eq=False)
 class Noise:
     """A variance function v(y): the variance of a row is proportional to it.
 
-    Parameters
-    ----------
-    kind : str
-        ``"constant"``: v = 1. ``"relative"``: v = y^2. ``"poisson"``: v = |y|. ``"power"``:
-        v = |y|^(2 power). ``"mixed"``: v = floor^2 + y^2. ``"given"``: each row has its own
-        standard deviation. ``"effective"``: likewise, made of the errors of the features and an
-        estimate of that of y.
-    floor : float
-        The least |y| that counts; of ``"mixed"`` noise, where constant and relative part are equal.
-    precision : float
-        Mean of 1/v over the training rows, by which their weights were divided.
-    knots : tuple of two arrays, optional
-        Predictions, ascending, and the given standard deviations there.
-    absolute : bool
-        Whether given standard deviations are those of the noise, not only proportional to it.
-    power : float
-        Of ``"power"`` noise.
+    ``"constant"``: v = 1. ``"relative"``: v = y^2. ``"poisson"``: v = |y|. ``"power"``:
+    v = |y|^(2 power). ``"mixed"``: v = floor^2 + y^2. ``"given"``: each row has its own standard
+    deviation. ``"effective"``: likewise, made of the errors of the features and an estimate of
+    that of y.
     """
 
     kind: Kind = "constant"
+    #: The least |y| that counts; of ``"mixed"`` noise, where constant and relative part are equal.
     floor: float = 0.0
-    precision: float = 1.0
+    precision: float = 1.0  # mean of 1/v over the training rows, by which weights were divided
+    #: Predictions, ascending, and the given standard deviations there.
     knots: tuple[Array, Array] | None = None
+    #: Whether given standard deviations are those of the noise, not only proportional to it.
     absolute: bool = False
     power: float = 1.0
 
@@ -225,10 +216,10 @@ class Noise:
         """Return v at the law's values y; rows with their own standard deviations have sigma^2."""
         size = np.abs(np.asarray(y, dtype=float))
         if self.kind in ("given", "effective"):
-            known = self._interpolated(y) if sigma is None else np.asarray(sigma, dtype=float)
-            return np.asarray(known**2, dtype=float)
-        if self.kind == "constant":
-            return np.ones_like(size)
+            if sigma is None:
+                assert self.knots is not None, "given errors have knots"
+                sigma = np.interp(y, *self.knots)
+            return np.asarray(np.asarray(sigma, dtype=float) ** 2)
         if self.kind == "mixed":
             return np.asarray(self.floor**2 + size**2)
         return np.asarray(np.maximum(size, self.floor) ** (2.0 * POWERS.get(self.kind, self.power)))
@@ -237,21 +228,11 @@ class Noise:
         """Return the standard deviation of measurements at the law's values y."""
         return np.asarray(scale * np.sqrt(self.variance(y, sigma) * self.precision))
 
-    def log_variance(self, y: Array) -> float:
-        """Return the sum of log2 of the rows' relative standard deviations, for the likelihood."""
-        if self.kind == "constant":
-            return 0.0
-        return 0.5 * float(np.log2(self.variance(y) * self.precision).sum())
-
     def weights(self, y: Array) -> tuple[Array, Noise]:
         """Return weights of mean 1 for rows where the law is y, and the noise that knows them."""
         precision = 1.0 / self.variance(y)
         mean = float(precision.mean())
         return precision / mean, replace(self, precision=mean)
-
-    def _interpolated(self, y: Array) -> Array:
-        assert self.knots is not None, "given errors have knots"
-        return np.asarray(np.interp(y, *self.knots), dtype=float)
 
     def describe(self, target: str, scale: float) -> str:
         """Say in one line how measurements scatter around the law."""

@@ -1,4 +1,14 @@
-"""Whether a law's residuals are noise, or have structure that the law leaves out."""
+"""Whether a law's residuals are noise, or have structure that the law leaves out.
+
+Noise is independent of where it was measured. So residuals of rows that are neighbours, in order of
+the prediction, of a feature, or in the space of all features, must not resemble each other; slow
+waves and quadratic functions must not explain them; and boosted trees must not predict those of
+rows that they have not seen. Each test gives the probability that noise alone does as well.
+
+The tests look at scores: normal scores of the residuals' ranks, which hold for noise of any
+distribution, or residuals with their tails cut, where the size of the noise varies. Residuals of a
+fitted law are orthogonal to its Jacobian; the tests that fit something account for that.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from gsr.selection import target_scale
 from gsr.selection.fitted import LawLike, Training, constants
+from gsr.selection.target_scale import linear_rows
 from gsr.threads import one_thread
 from gsr.transformation import Array
 
@@ -94,7 +104,10 @@ class Scores:
 
     @classmethod
     def _of(cls, values: Array, jacobian: Array | None, n_constants: int) -> Scores:
-        absorbed = orthonormal(_with_constant(len(values), jacobian))
+        columns = np.ones((len(values), 1))
+        if jacobian is not None:
+            columns = np.hstack([columns, jacobian])
+        absorbed = orthonormal(columns)
         left = values - absorbed @ (absorbed.T @ values)
         return cls(left / left.std(), absorbed, n_constants)
 
@@ -109,21 +122,14 @@ class Scores:
         return rest
 
 
-def _with_constant(n: int, jacobian: Array | None) -> Array:
-    ones = np.ones((n, 1))
-    if jacobian is None or not jacobian.shape[1]:
-        return ones
-    return np.hstack([ones, jacobian])
-
-
-def orthonormal(columns: Array, tolerance: float = ROUNDING) -> Array:
+def orthonormal(columns: Array) -> Array:
     """Return an orthonormal basis of the columns' span, each scaled to unit norm before."""
     peaks = np.abs(columns).max(axis=0, initial=0.0)
     fine = np.isfinite(peaks) & (peaks > 0)
     sized = columns[:, fine] / peaks[fine]
     sized /= np.linalg.norm(sized, axis=0)
     basis, sizes, _ = np.linalg.svd(sized, full_matrices=False)
-    return np.asarray(basis[:, sizes > tolerance * max(sizes[0], 1e-300)])
+    return np.asarray(basis[:, sizes > ROUNDING * max(sizes[0], 1e-300)])
 
 
 # ---- neighbouring rows ---------------------------------------------------------------------------
@@ -156,6 +162,14 @@ def _correlated(products: Array, counts: Array) -> float:
     variance = float(counts @ products**2)
     # Scores that add up to 0 have a sum of products of about -1.
     return _tail((float(products.sum()) + 1.0) / math.sqrt(variance)) if variance > 0 else 1.0
+
+
+def _by_chance(p: int, explained: float, total: float, freedom: int) -> float:
+    """F test: the probability that p columns explain as much of a sum of squares."""
+    from scipy.special import fdtrc
+
+    left = max(total - explained, float(np.finfo(float).tiny))
+    return float(fdtrc(p, freedom, (explained / p) / (left / freedom)))
 
 
 def _tail(z: float) -> float:
@@ -219,8 +233,6 @@ def _quadratic_terms(prediction: Array, X: Array) -> Iterator[Array]:
 
 def _explained(scores: Scores, columns: Array) -> float:
     """F test of the part of the scores that the columns explain."""
-    from scipy.special import fdtrc
-
     norms = np.linalg.norm(columns, axis=0)
     rest = scores.beyond(columns[:, norms > 0] / norms[norms > 0])
     # By the Gram matrix: there may be many more rows than columns.
@@ -230,11 +242,8 @@ def _explained(scores: Scores, columns: Array) -> float:
     if p == 0 or freedom <= p:
         return 1.0
     along = (vectors[:, kept].T @ (rest.T @ scores.values)) / np.sqrt(sizes[kept])
-    explained = float(along @ along)
-    left = max(float(scores.values @ scores.values) - explained, np.finfo(float).tiny)
-    with np.errstate(over="ignore"):
-        ratio = np.float64(explained / p) / (left / (freedom - p))
-    return float(fdtrc(p, freedom - p, ratio))
+    total = float(scores.values @ scores.values)
+    return _by_chance(p, float(along @ along), total, freedom - p)
 
 
 # ---- anything at all -----------------------------------------------------------------------------
@@ -289,15 +298,10 @@ VARYING_SIZE = 0.003
 
 
 def residual_level(law: LawLike, data: Training, most_rows: int = MOST_ROWS) -> Level:
-    """Tell whether the residual of a law is noise; see `gsr.selection.FrontEntry.level`.
-
-    The tests look at `most_rows` rows at most.
-    """
+    """Tell whether the residual of a law is noise; see `gsr.selection.FrontEntry.level`."""
     if law.exact:
         return "rounding"
-    scale = target_scale.TargetScale(law, data)
-    parts = [np.concatenate(part) for part in zip(*_solved(scale), strict=True)]
-    prediction, residuals, jacobian = parts
+    prediction, residuals, jacobian = linear_rows(law, data)
     if not np.isfinite(prediction).all():
         return "above"
     n_constants = len(constants(law))
@@ -308,13 +312,6 @@ def residual_level(law: LawLike, data: Training, most_rows: int = MOST_ROWS) -> 
     return "noise" if chance > FALSE_ALARM else "above"
 
 
-def _solved(scale: target_scale.TargetScale) -> Iterator[tuple[Array, Array, Array]]:
-    """Yield predictions, and residuals of one variance with their Jacobian, in blocks."""
-    for X, y, weigh in scale.data.blocks():
-        solution = scale.solve(X, y)
-        yield solution, weigh(y - solution), scale.jacobian(X, solution, weigh)
-
-
 def structure_probability(
     residuals: Array,
     prediction: Array,
@@ -323,8 +320,14 @@ def structure_probability(
     jacobian: Array | None = None,
     most_rows: int = MOST_ROWS,
 ) -> float:
-    """Return the probability that noise alone looks as structured as the residuals do."""
-    rows = _sample(len(residuals), most_rows)
+    """Return the probability that noise alone looks as structured as the residuals do.
+
+    It is corrected for the number of tests, and 1 where too few rows are left to tell. A size of
+    the residuals that varies with the prediction or with a feature is no structure.
+    """
+    rows = np.arange(len(residuals))
+    if len(rows) > most_rows:
+        rows = np.random.default_rng(0).choice(len(rows), most_rows, replace=False)
     r, f, table = residuals[rows], prediction[rows], X[rows]
     if len(r) - n_constants < LEAST_ROWS or not np.isfinite(r).all() or np.ptp(r) == 0.0:
         return 1.0
@@ -333,27 +336,16 @@ def structure_probability(
     table = table[:, [varies(column) for column in table.T]]
     with one_thread():
         chances = [] if slopes is None else [_refitted(r, slopes), _offset(r, slopes)]
-        chances += _chances(_scores(r, slopes, f, table, n_constants), f, table)
+        scores = _scores(r, slopes, f, table, n_constants)
+        for order in _orders(f, table):
+            chances += [serial(scores, order), smooth(scores, order)]
+        if 1 < table.shape[1] <= MOST_DIMENSIONS:
+            chances.append(neighbourly(scores, table))
+        if table.shape[1] > 1:
+            chances.append(single_term(scores, f, table))
+        if table.shape[1] > 0:
+            chances += [quadratic(scores, f, table), learned(scores, f, table)]
     return min(1.0, len(chances) * min(chances))
-
-
-def _chances(scores: Scores, f: Array, X: Array) -> list[float]:
-    orders = _orders(f, X)
-    chances = [serial(scores, order) for order in orders]
-    chances += [smooth(scores, order) for order in orders]
-    if 1 < X.shape[1] <= MOST_DIMENSIONS:
-        chances.append(neighbourly(scores, X))
-    if X.shape[1] > 1:
-        chances.append(single_term(scores, f, X))
-    if X.shape[1] > 0:
-        chances += [quadratic(scores, f, X), learned(scores, f, X)]
-    return chances
-
-
-def _sample(n: int, most: int) -> Indices:
-    if n <= most:
-        return np.arange(n)
-    return np.random.default_rng(0).choice(n, most, replace=False)
 
 
 def _orders(prediction: Array, X: Array) -> list[Indices]:
@@ -369,31 +361,23 @@ def _orders(prediction: Array, X: Array) -> list[Indices]:
 
 def _offset(r: Array, jacobian: Array) -> float:
     """F test of a constant beside the law, which the other tests take for granted."""
-    from scipy.special import fdtrc
-
     basis = orthonormal(jacobian)
     constant = np.ones(len(r)) - basis @ basis.sum(axis=0)
     left = r - basis @ (basis.T @ r)
     size, freedom = float(constant @ constant), len(r) - basis.shape[1] - 1
     if freedom < 1 or size <= NEGLIGIBLE * len(r):
         return 1.0
-    explained = float(constant @ left) ** 2 / size
-    rest = max(float(left @ left) - explained, float(np.finfo(float).tiny))
-    return float(fdtrc(1, freedom, explained * freedom / rest))
+    return _by_chance(1, float(constant @ left) ** 2 / size, float(left @ left), freedom)
 
 
 def _refitted(r: Array, jacobian: Array) -> float:
     """F test of what other constants of the same law would explain; nothing once it is fitted."""
-    from scipy.special import fdtrc
-
     basis = orthonormal(jacobian)
     p, freedom = basis.shape[1], len(r) - basis.shape[1]
     if p == 0 or freedom <= 0:
         return 1.0
     along = basis.T @ r
-    explained = float(along @ along)
-    left = max(float(r @ r) - explained, np.finfo(float).tiny)
-    return float(fdtrc(p, freedom, (explained / p) / (left / freedom)))
+    return _by_chance(p, float(along @ along), float(r @ r), freedom)
 
 
 def _scores(r: Array, jacobian: Array | None, f: Array, X: Array, n_constants: int) -> Scores:

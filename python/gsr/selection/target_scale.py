@@ -1,4 +1,9 @@
-"""Laws on the scale of y: solutions of g(y) = f(x), their error, and constants that minimise it."""
+"""Laws on the scale of y: solutions of g(y) = f(x), their errors, and constants of least error.
+
+A fit in the space of g(y) is biased by noise in y. Here the squared error of y = g^-1(f(x)) itself
+is minimised, by Gauss-Newton steps with Levenberg's damping. The core does this for one psi with a
+closed inverse; other left sides, and tables too long for it, are fitted here, in blocks of rows.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +26,7 @@ from gsr.selection.fitted import (
     Training,
     Weigh,
     constants,
+    norms,
     triangle,
     weight_slopes,
     weights,
@@ -101,14 +107,14 @@ class TargetScale:
 
         Rows are weighed as those of `Training.blocks`.
         """
-        columns = [
-            self.data.features(self.law, X),
-            -self.data.targets(self.law, solution)[:, 1:],
-            weight_slopes(self.law, self.data, X, solution),
-        ]
-        rows = bounded(weigh(np.column_stack(columns)), self.slope(solution))
+        rows = bounded(weigh(self.slopes(X, solution)), self.slope(solution))
         rows[~np.isfinite(solution)] = 0.0
         return rows
+
+    def slopes(self, X: Array, y: Array) -> Array:
+        """Return d(f(x) - g(y))/dc, one column for each constant."""
+        phi, psi = self.data.features(self.law, X), self.data.targets(self.law, y)
+        return np.column_stack([phi, -psi[:, 1:], weight_slopes(self.law, self.data, X, y)])
 
     def _nearest_repeat(self, solution: Array, y: Array) -> Array:
         assert self.entry is not None
@@ -172,6 +178,16 @@ def residuals(law: LawLike, data: Training) -> Array:
     return np.concatenate([weigh(y - scale.solve(X, y)) for X, y, weigh in data.blocks()])
 
 
+def linear_rows(law: LawLike, data: Training) -> tuple[Array, Array, Array]:
+    """Return the law's y in all rows, and residuals of one variance with their Jacobian."""
+    scale, parts = TargetScale(law, data), []
+    for X, y, weigh in data.blocks():
+        solution = scale.solve(X, y)
+        parts.append((solution, weigh(y - solution), scale.jacobian(X, solution, weigh)))
+    solution, left, jacobian = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return solution, left, jacobian
+
+
 def rmse(law: LawLike, data: Training) -> float:
     """Return the error on the scale of y; infinite if a row has no solution.
 
@@ -219,7 +235,7 @@ Mask = npt.NDArray[np.bool_]
 class Linearised:
     """A law's squared error on the scale of y around its constants, in QR coordinates."""
 
-    r: Array  # r of [J, y - g^-1(f)]: the Jacobian dy/dc and the residuals
+    r: Array  # R of [J, y - g^-1(f)]: the Jacobian dy/dc and the residuals
     n_rows: int  # rows that have a solution
 
     @property
@@ -235,13 +251,11 @@ class Linearised:
     def step(self, damping: float, free: Mask) -> Array:
         """Return the damped Gauss-Newton step; constants that are not free stay."""
         columns = self.jacobian[:, free]
-        norms = np.linalg.norm(columns, axis=0)
-        norms = np.where(norms > 0, norms, 1.0)
-        size = columns.shape[1]
-        matrix = np.vstack([columns / norms, math.sqrt(damping) * np.eye(size)])
-        target = np.concatenate([self.residual, np.zeros(size)])
+        sizes, n = norms(columns), columns.shape[1]
+        matrix = np.vstack([columns / sizes, math.sqrt(damping) * np.eye(n)])
+        target = np.concatenate([self.residual, np.zeros(n)])
         step = np.zeros(len(free))
-        step[free] = np.linalg.lstsq(matrix, target, rcond=1e-14)[0] / norms
+        step[free] = np.linalg.lstsq(matrix, target, rcond=1e-14)[0] / sizes
         return step
 
     def gain(self, free: Mask) -> float:
@@ -289,10 +303,14 @@ def squared_error(law: LawLike, data: Training, solved: int) -> float:
 def refine(
     law: LawLike, data: Training, free: Mask | None = None, until: float | None = None
 ) -> FittedLaw:
-    """Minimise a law's error on the scale of y."""
+    """Minimise a law's error on the scale of y over its constants, or those that are `free`.
+
+    The constants stay if no step lowers the error, and steps that leave a row without a solution
+    are not taken. The error is infinite if a constant is not finite.
+    """
     best = FittedLaw.of(law)
     values = constants(law)
-    free = np.ones(len(values), bool) if free is None else np.asarray(free, dtype=bool)
+    free = np.ones(len(values), bool) if free is None else free
     if not np.isfinite(values).all():
         return FittedLaw.of(best, rmse=math.inf)
     if not data.loss.is_squared:
@@ -303,7 +321,10 @@ def refine(
             return FittedLaw.of(with_constants(best, np.array(found[0])), rmse=found[1])
     around = linearise(best, data)
     error = squared_error(best, data, around.n_rows)
-    damping = 0.0 if _is_linear(best, data) else DAMPING
+    g = TargetScale(best, data).entry
+    # For y = f(x) without weights one full step is the minimum.
+    is_linear = g is not None and g.name == "identity" and not weights(best)
+    damping = 0.0 if is_linear else DAMPING
     for _ in range(STEPS if free.any() and around.n_rows > 0 else 0):
         if around.gain(free) < GAIN or damping > MOST_DAMPING or is_late(until):
             break
@@ -347,9 +368,3 @@ def _with_least_loss(law: FittedLaw, data: Training, free: Mask, until: float | 
 
     best, error = minimised(data.loss, law, left, refit)
     return FittedLaw.of(best, rmse=error)
-
-
-def _is_linear(law: LawLike, data: Training) -> bool:
-    """Tell whether the law is y = f(x) without weights, so that one full step is the minimum."""
-    entry = TargetScale(law, data).entry
-    return entry is not None and entry.name == "identity" and not weights(law)

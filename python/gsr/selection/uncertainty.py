@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from gsr.exceptions import GSRError
-from gsr.selection.fitted import LawLike, Training, constants, triangle, weight_slopes, weights
-from gsr.selection.noise import Noise
-from gsr.selection.target_scale import Linearised, TargetScale, linearise, residuals
+from gsr.selection.fitted import Indices, LawLike, Training, constants, norms, weights
+from gsr.selection.noise import OF_MEDIAN, Noise
+from gsr.selection.target_scale import Linearised, TargetScale, linear_rows, linearise, residuals
 from gsr.transformation import Array
 
 if TYPE_CHECKING:
@@ -76,10 +76,14 @@ class Uncertainty:
         -------
         array of shape (c, 2)
         """
+        return self.ends(self.values, self.errors, level)
+
+    def ends(self, values: Array, errors: Array, level: float) -> Array:
+        """Return the ends of intervals around values whose standard errors are given."""
         if not 0.0 < level < 1.0:
             raise GSRError(f"level must be between 0 and 1, got {level!r}")
-        half = self.quantile(level) * self.errors
-        return np.column_stack([self.values - half, self.values + half])
+        half = self.quantile(level) * errors
+        return np.column_stack([values - half, values + half])
 
     def quantile(self, level: float) -> float:
         """Return how many standard errors reach to either end of an interval."""
@@ -99,7 +103,11 @@ def uncertainty(law: LawLike, data: Training) -> Uncertainty:
     scales = None
     if not data.loss.is_squared:
         scales = data.loss.scales(residuals(law, data), len(constants(law)))
-    return of_constants(_names(law), constants(law), linearise(law, data), data, scales)
+    alpha = (f"alpha[{j}]" for j in range(len(law.alpha)))
+    beta = (f"beta[{j}]" for j in range(1, len(law.beta)))
+    inside = (f"weight[{j}]" for j in range(len(weights(law))))
+    names = (*alpha, *beta, *inside)
+    return of_constants(names, constants(law), linearise(law, data), data, scales)
 
 
 def of_constants(
@@ -109,7 +117,10 @@ def of_constants(
     data: Training,
     scales: tuple[float, float] | None = None,
 ) -> Uncertainty:
-    """Estimate the covariance of constants from a Jacobian with respect to them."""
+    """Estimate the covariance of constants from a Jacobian with respect to them.
+
+    `scales` are those of `Loss.scales`; of least squares unless given.
+    """
     freedom = around.n_rows - len(values)
     squared_error = float(around.residual @ around.residual)
     sigma = noise_level(squared_error, freedom, data)
@@ -149,26 +160,17 @@ def noise_level(squared_error: float, freedom: int, data: Training) -> float:
 
 def inverse_gram(r: Array) -> Array:
     """Return (R^T R)^-1, with infinite variances where R leaves a constant open."""
-    norms = np.linalg.norm(r, axis=0)
-    fine = norms > 0
-    scaled = r / np.where(fine, norms, 1.0)
-    _, sizes, directions = np.linalg.svd(scaled, full_matrices=True)
+    scale, fine = norms(r), r.any(axis=0)
+    _, sizes, directions = np.linalg.svd(r / scale, full_matrices=True)
     sizes = np.concatenate([sizes, np.zeros(len(directions) - len(sizes))])
     known = sizes > UNDETERMINED * sizes.max(initial=0.0)
     inverse = directions[known] / sizes[known, None]
     unit: Array = inverse.T @ inverse
     with np.errstate(over="ignore", invalid="ignore"):
-        unit = unit / np.outer(np.where(fine, norms, 1.0), np.where(fine, norms, 1.0))
+        unit = unit / np.outer(scale, scale)
     open_ = (np.abs(directions[~known]) > math.sqrt(UNDETERMINED)).any(axis=0) | ~fine
     unit[np.diag_indices(len(unit))] = np.where(open_, math.inf, np.diag(unit))
     return unit
-
-
-def _names(law: LawLike) -> tuple[str, ...]:
-    alpha = [f"alpha[{j}]" for j in range(len(law.alpha))]
-    beta = [f"beta[{j}]" for j in range(1, len(law.beta))]
-    inside = [f"weight[{j}]" for j in range(len(weights(law)))]
-    return (*alpha, *beta, *inside)
 
 
 # ---- single rows ---------------------------------------------------------------------------------
@@ -181,22 +183,6 @@ MOST_OF_IT = 0.9
 #: ... and its norm on the others, in units of a typical residual there, is below this.
 MEASURABLE = 3.0
 
-Mask = npt.NDArray[np.bool_]
-
-
-class _Rows(NamedTuple):
-    """Weighted residuals of rows and the Jacobian of their predictions."""
-
-    residuals: Array
-    jacobian: Array
-
-
-def _rows(law: LawLike, data: Training) -> Iterator[_Rows]:
-    scale = TargetScale(law, data)
-    for X, y, weigh in data.blocks():
-        solution = scale.solve(X, y)
-        yield _Rows(weigh(y - solution), scale.jacobian(X, solution, weigh))
-
 
 def leave_one_out(law: LawLike, data: Training) -> float:
     """Return the error on rows left out one at a time, to first order (PRESS).
@@ -205,61 +191,52 @@ def leave_one_out(law: LawLike, data: Training) -> float:
     themselves, the linearised law is fitted to the other rows instead; linear coefficients that
     those do not determine are 0 then.
     """
-    rows = _Rows(*(np.concatenate(parts) for parts in zip(*_rows(law, data), strict=True)))
-    if not np.isfinite(rows.residuals).all():
+    _, left, jacobian = linear_rows(law, data)
+    if not np.isfinite(left).all():
         return math.inf
-    norms = _norms(rows.jacobian)
-    rows = rows._replace(jacobian=rows.jacobian / norms)
-    leverage = _leverage(rows.jacobian)
+    sizes = _safe_norms(jacobian)
+    jacobian = jacobian / sizes
+    inverse = np.linalg.pinv(np.linalg.qr(jacobian, mode="r"), rcond=UNDETERMINED)
+    leverage = ((jacobian @ inverse) ** 2).sum(axis=1)
     high = leverage > HIGH_LEVERAGE
-    errors = rows.residuals / (1.0 - np.where(high, 0.0, leverage))
-    errors[high] = _refitted_without(rows, high, _linear_constants(law) * norms)
+    errors = left / (1.0 - np.where(high, 0.0, leverage))
+    # With the linear part added the least solution has 0 for what is undetermined; constants inside
+    # arguments have no natural zero.
+    linear = constants(law)
+    linear[len(linear) - len(weights(law)) :] = 0.0
+    columns = np.column_stack([jacobian, left + jacobian @ (linear * sizes)])
+    errors[high] = _errors_without(columns, np.flatnonzero(high))
     return data.loss.error(errors)
 
 
-def _leverage(jacobian: Array) -> Array:
-    r = triangle(iter([jacobian]))
-    inverse = np.linalg.pinv(r, rcond=UNDETERMINED)
-    leverage: Array = ((jacobian @ inverse) ** 2).sum(axis=1)
-    return leverage
-
-
-def _linear_constants(law: LawLike) -> Array:
-    """Return the constants, with 0 for those inside arguments: these have no natural zero."""
-    values = constants(law)
-    values[len(values) - len(weights(law)) :] = 0.0
-    return values
-
-
-def _refitted_without(rows: _Rows, high: Mask, linear: Array) -> Array:
-    """Return the error of each row in `high`, fitted to all rows but it."""
-    at = np.flatnonzero(high)
-    if not len(at):
-        return np.empty(0)
-    # With the linear part added the least solution has 0 for what is undetermined.
-    target = rows.residuals + rows.jacobian @ linear
-    columns = np.column_stack([rows.jacobian, target])
-    rest = triangle(iter([columns[~high]])) if not high.all() else columns[:0]
-    errors = np.empty(len(at))
-    for k in range(len(at)):
-        others = np.vstack([rest, columns[np.delete(at, k)]])
+def _errors_without(columns: Array, high: Indices) -> Array:
+    """Return the error of each row in `high` of [J, y], fitted to all rows but it."""
+    rest = np.delete(columns, high, axis=0)
+    if len(high) and len(rest):
+        rest = np.linalg.qr(rest, mode="r")
+    errors = np.empty(len(high))
+    for k, row in enumerate(columns[high]):
+        others = np.vstack([rest, columns[np.delete(high, k)]])
         found = np.linalg.lstsq(others[:, :-1], others[:, -1], rcond=UNDETERMINED)[0]
-        errors[k] = columns[at[k], -1] - columns[at[k], :-1] @ found
+        errors[k] = row[-1] - row[:-1] @ found
     return errors
 
 
 def lives_on_few_rows(law: LawLike, data: Training) -> bool:
-    """Tell whether a term of the law is there for the sake of one or two rows."""
-    rows = _Rows(*(np.concatenate(parts) for parts in zip(*_rows(law, data), strict=True)))
-    n, c = rows.jacobian.shape
-    if n - FEW_ROWS <= c or not np.isfinite(rows.residuals).all():
+    """Tell whether a term of the law is there for the sake of one or two rows.
+
+    Nearly all of its sum of squares, on the scale of y, is on these then, and on the others it has
+    no part that could be measured beside the rest of the law.
+    """
+    _, left, jacobian = linear_rows(law, data)
+    n, c = jacobian.shape
+    if n - FEW_ROWS <= c or not np.isfinite(left).all():
         return False
-    alpha = np.asarray(law.alpha, dtype=float)
-    return any(_is_local(j, float(alpha[j]), rows) for j in range(len(alpha)))
+    return any(_is_local(j, float(alpha), jacobian, left) for j, alpha in enumerate(law.alpha))
 
 
-def _is_local(j: int, alpha: float, rows: _Rows) -> bool:
-    term = alpha * rows.jacobian[:, j]
+def _is_local(j: int, alpha: float, jacobian: Array, left: Array) -> bool:
+    term = alpha * jacobian[:, j]
     largest = float(np.abs(term).max())
     if largest == 0.0 or not math.isfinite(largest):
         return largest != 0.0
@@ -267,31 +244,22 @@ def _is_local(j: int, alpha: float, rows: _Rows) -> bool:
     few = np.argsort(shares)[-FEW_ROWS:]
     if shares[few].sum() < MOST_OF_IT * shares.sum():
         return False
-    rest = np.delete(np.column_stack([rows.jacobian, rows.residuals]), few, axis=0)
-    others = np.delete(rest[:, :-1], j, axis=1)
-    mine = np.delete(term, few)
-    beside = mine - others @ _least_squares(others, mine)
-    typical = 1.4826 * float(np.median(np.abs(rest[:, -1])))
+    others = np.delete(np.delete(jacobian, few, axis=0), j, axis=1)
+    sizes, mine = _safe_norms(others), np.delete(term, few)
+    fitted = np.linalg.lstsq(others / sizes, mine, rcond=UNDETERMINED)[0] / sizes
+    beside = mine - others @ fitted
+    typical = OF_MEDIAN * float(np.median(np.abs(np.delete(left, few))))
     return float(np.linalg.norm(beside)) < MEASURABLE * typical
 
 
-def _least_squares(columns: Array, target: Array) -> Array:
-    norms = _norms(columns)
-    found = np.linalg.lstsq(columns / norms, target, rcond=UNDETERMINED)[0]
-    return np.asarray(found / norms)
-
-
-def _norms(columns: Array) -> Array:
-    # Squares of the raw numbers could overflow or vanish.
+def _safe_norms(columns: Array) -> Array:
+    """Return the norms of columns, 1 for zeros; squares of the numbers may overflow or vanish."""
     peaks = np.abs(columns).max(axis=0, initial=0.0)
     sized = columns / np.where(peaks > 0, peaks, 1.0)
-    norms: Array = np.where(peaks > 0, np.linalg.norm(sized, axis=0) * peaks, 1.0)
-    return norms
+    return np.where(peaks > 0, np.linalg.norm(sized, axis=0) * peaks, 1.0)
 
 
 # ---- predictions ---------------------------------------------------------------------------------
-
-KINDS = ("prediction", "mean")
 
 
 def prediction_std(
@@ -300,7 +268,12 @@ def prediction_std(
     kind: str = "prediction",
     sigma: Array | None = None,
 ) -> Array:
-    """Return standard deviations of a law's predictions, on the scale of y."""
+    """Return standard deviations of a law's predictions, on the scale of y.
+
+    They are those of new measurements (of rows with standard deviations `sigma`, if the law was
+    fitted with such), or of the law's own y if `kind` is ``"mean"``. To first order in the errors
+    of the constants; that the law was searched for is not in it.
+    """
     return _std(entry, np.asarray(X, dtype=float), entry.equation.predict(X), kind, sigma)
 
 
@@ -312,20 +285,20 @@ def prediction_interval(
     sigma: Array | None = None,
 ) -> Array:
     """Return intervals of Student's t around a law's predictions."""
-    if not 0.0 < level < 1.0:
-        raise GSRError(f"level must be between 0 and 1, got {level!r}")
     solution = entry.equation.predict(X)
     std = _std(entry, np.asarray(X, dtype=float), solution, kind, sigma)
-    half = entry.uncertainty.quantile(level) * std
-    return np.column_stack([solution - half, solution + half])
+    return entry.uncertainty.ends(solution, std, level)
 
 
-def _std(
-    entry: FrontEntry, X: Array, solution: Array, kind: str, sigma: Array | None = None
-) -> Array:
-    return deviations(
-        entry.uncertainty, lambda rows, y: _slopes(entry, rows, y), X, solution, kind, sigma
-    )
+def _std(entry: FrontEntry, X: Array, solution: Array, kind: str, sigma: Array | None) -> Array:
+    equation = entry.equation
+
+    def slopes(X: Array, y: Array) -> Array:
+        scale = TargetScale(entry.law, Training(equation.library, equation.target_library, X, y))
+        with np.errstate(all="ignore"):
+            return np.asarray(scale.slopes(X, y) / scale.slope(y)[:, None])
+
+    return deviations(entry.uncertainty, slopes, X, solution, kind, sigma)
 
 
 def deviations(
@@ -336,8 +309,12 @@ def deviations(
     kind: str,
     sigma: Array | None = None,
 ) -> Array:
-    """Return standard deviations of predictions, to first order in the errors of constants."""
-    if kind not in KINDS:
+    """Return standard deviations of predictions, to first order in the errors of constants.
+
+    `slopes` gives dy/dc for rows of X and the predictions there. The result is NaN where there is
+    no prediction, and infinite where the data leave y open.
+    """
+    if kind not in ("prediction", "mean"):
         raise GSRError(f"kind must be 'prediction' or 'mean', got {kind!r}")
     if sigma is not None and known.noise.kind != "given":
         raise GSRError("sigma is for laws that were fitted with sigma; this one was not")
@@ -350,20 +327,6 @@ def deviations(
     return np.asarray(np.sqrt(variance))
 
 
-def _slopes(entry: FrontEntry, X: Array, solution: Array) -> Array:
-    """Return dy/dc at the solution of g(y; c) = f(x; c), one column for each constant."""
-    equation, law = entry.equation, entry.law
-    data = Training(equation.library, equation.target_library, X, solution)
-    columns = [
-        data.features(law, X),
-        -data.targets(law, solution)[:, 1:],
-        weight_slopes(law, data, X, solution),
-    ]
-    with np.errstate(all="ignore"):
-        slopes: Array = np.column_stack(columns) / TargetScale(law, data).slope(solution)[:, None]
-    return slopes
-
-
 def _variance(slopes: Array, covariance: Array) -> Array:
     """Return s C s^T of each row of slopes; infinite if an open constant has a part in it."""
     unknown = np.isinf(np.diag(covariance))
@@ -372,5 +335,4 @@ def _variance(slopes: Array, covariance: Array) -> Array:
         known = slopes[:, fine]
         variance = np.einsum("ni,ij,nj->n", known, covariance[np.ix_(fine, fine)], known)
     is_open = (slopes[:, unknown] != 0.0).any(axis=1) | ~np.isfinite(slopes).all(axis=1)
-    found: Array = np.where(is_open, np.inf, np.maximum(variance, 0.0))
-    return found
+    return np.where(is_open, np.inf, np.maximum(variance, 0.0))
