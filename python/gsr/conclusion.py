@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from gsr import selection
@@ -37,10 +37,9 @@ SPARE = 0.25
 class Conclusion:
     """What a search has found."""
 
-    front: list[FrontEntry]  # laws that no other beats in both complexity and error, simplest first
-    best_index: int  # the chosen one
-    #: Laws beside the front that are worth a look, shortest description first.
-    others: list[FrontEntry]
+    front: list[FrontEntry]  # simplest first
+    best_index: int
+    others: list[FrontEntry]  # beside the front, shortest description first
 
 
 def conclude(
@@ -51,11 +50,19 @@ def conclude(
     poles: PolePolicy = "avoid",
     until: float | None = None,
 ) -> Conclusion:
-    """Refine all laws, compare them and choose one."""
-    parts = _Parts(until, problem.is_counted)
+    """Refine all laws, compare them and choose one; `held` are rows held out of the search.
+
+    Laws that are not refined by `until`, on the clock of `time.perf_counter`, keep the constants
+    that the search gave them.
+    """
+    parts = _schedule(until, problem.is_counted)
     with one_thread():
         if not any(law.exact for law in laws):
-            problem = _with_noise_judged(problem, laws, parts(NOISE))
+            if problem.errors == "auto":
+                near = promising(laws, problem.data, parts(NOISE))
+                best = choose_noise(near, problem.data, parts(NOISE))
+                if best is not None and problem.differs(best.data):
+                    problem = problem.weighted(best)
             laws = without_repeats([*laws, *problem.freed(laws, parts(FREED))])
         elif not callable(criterion) and problem.keeps_exact_laws:
             laws = _beside_exact(laws, problem.data.spread)
@@ -91,26 +98,20 @@ def _beside_exact(laws: Sequence[LawLike], spread: float) -> list[LawLike]:
     return kept
 
 
-class _Parts:
-    """Divides the time that is left among the steps."""
+def _schedule(until: float | None, is_counted: bool) -> Callable[[float], float | None]:
+    """Return a function that tells when a part of the time that is left is over.
 
-    def __init__(self, until: float | None, is_counted: bool) -> None:
-        self.start, self.until, self.is_counted = time.perf_counter(), until, is_counted
+    If the search ends by counted work, steps may take `SPARE` more, so that the result depends on
+    the clock only if time is really short.
+    """
+    start = time.perf_counter()
 
-    def __call__(self, part: float) -> float | None:
-        """Return when this part of the time is over."""
-        if self.until is None:
+    def end(part: float) -> float | None:
+        if until is None:
             return None
-        part += SPARE * self.is_counted
-        return self.start + part * max(self.until - self.start, 0.0)
+        return start + (part + SPARE * is_counted) * max(until - start, 0.0)
 
-
-def _with_noise_judged(problem: Problem, laws: Sequence[LawLike], until: float | None) -> Problem:
-    """Return the problem with the noise that the laws speak for, if that is left open."""
-    if problem.errors != "auto":
-        return problem
-    best = choose_noise(promising(laws, problem.data, until), problem.data, until)
-    return problem.weighted(best) if best is not None and problem.differs(best.data) else problem
+    return end
 
 
 def _choose(
@@ -177,7 +178,12 @@ def _with_fewer_parts(
     found: list[FrontEntry] = []
     best = min(entries, key=bits)
     while not is_late(until):
-        shortest = min(_with_less(best, problem, everything, until), key=bits, default=best)
+        fitted = [
+            selection.finish(best.with_law(less), problem.blueprint.equation, everything, until)
+            for less in in_time(with_a_part_less(best.law, everything), until, 0)
+        ]
+        known = (e for e in fitted if math.isfinite(e.rmse) and problem.admits(e.law))
+        shortest = min(known, key=bits, default=best)
         if not bits(shortest) < bits(best):
             shortest = tidied(best, everything)  # a bracket may hide a part that is not needed
         if shortest is best:
@@ -186,48 +192,32 @@ def _with_fewer_parts(
     return found
 
 
-def _with_less(
-    entry: FrontEntry, problem: Problem, everything: Training, until: float | None
-) -> list[FrontEntry]:
-    fitted = [
-        selection.finish(replace(entry, law=less), problem.blueprint.equation, everything, until)
-        for less in in_time(with_a_part_less(entry.law, everything), until, 0)
-    ]
-    return [each for each in fitted if math.isfinite(each.rmse) and problem.admits(each.law)]
-
-
 def _next_best(entries: Sequence[FrontEntry], count: int) -> list[FrontEntry]:
     known = [entry for entry in entries if "length" in vars(entry)]
     return sorted(known, key=lambda entry: entry.length)[:count]
 
 
-def _tidied(
-    entries: list[FrontEntry], chosen: FrontEntry, problem: Problem
-) -> tuple[list[FrontEntry], FrontEntry]:
-    shorter = tidied(chosen, problem.everything or problem.data)
-    if shorter is chosen or not problem.admits(shorter.law):
-        return entries, chosen
-    return [shorter if entry is chosen else entry for entry in entries], shorter
-
-
 def _presented(
     entries: list[FrontEntry], chosen: FrontEntry, problem: Problem, until: float | None
 ) -> Conclusion:
-    entries, chosen = _tidied(entries, chosen, problem)
-    orthogonal = selection.with_errors_of_features(chosen)
-    if orthogonal is not chosen and problem.admits(orthogonal.law):
-        entries = [orthogonal if entry is chosen else entry for entry in entries]
-        chosen = orthogonal
-    simplest = selection.with_least_complexity(chosen, entries)
-    entries = [simplest if entry is chosen else entry for entry in entries]
+    shown = chosen
+    shorter = tidied(shown, problem.everything or problem.data)
+    if shorter is not shown and problem.admits(shorter.law):
+        shown = shorter
+    orthogonal = selection.with_errors_of_features(shown)
+    if orthogonal is not shown and problem.admits(orthogonal.law):
+        shown = orthogonal
+    entries = [shown if entry is chosen else entry for entry in entries]
+    simplest = selection.with_least_complexity(shown, entries)
+    entries = [simplest if entry is shown else entry for entry in entries]
     chosen = simplest
     front = selection.without_failures(selection.pareto(entries, chosen)[0])
     front = [entry for entry in front if entry is chosen or not entry.leaves_branch_open]
     front = selection.without_copies(front, chosen, problem.data.X)
     best_index = front.index(chosen)
-    shown = (front, [] if chosen.exact else beside_front(entries, chosen, front, until))
+    others = [] if chosen.exact else beside_front(entries, chosen, front, until)
     front, others = (
         [selection.with_squared_error(selection.marked(each, chosen)) for each in part]
-        for part in shown
+        for part in (front, others)
     )
     return Conclusion(front, best_index, others)

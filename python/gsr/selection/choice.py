@@ -13,13 +13,7 @@ import numpy as np
 
 from gsr.deadline import in_time
 from gsr.exceptions import GSRError
-from gsr.selection.criteria import (
-    BITS_OF_POLE,
-    EQUAL_BITS,
-    Criterion,
-    ranking,
-    rough_digits,
-)
+from gsr.selection.criteria import BITS_OF_POLE, EQUAL_BITS, Criterion, ranking, rough_digits
 from gsr.selection.entry import AS_GOOD, FrontEntry
 from gsr.selection.simplify import duplicates
 from gsr.threads import one_thread

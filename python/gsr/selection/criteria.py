@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gsr.deadline import in_time
-from gsr.encoding.rows import Row, factors, is_constant
+from gsr.encoding.rows import factors, is_constant
 from gsr.exceptions import GSRError, suggestion
-from gsr.selection import target_scale
 from gsr.selection.fitted import LawLike, Training, constants, structure
 from gsr.selection.grammar import law_structure_bits, simple_fraction
+from gsr.selection.target_scale import TargetScale, errors_on_one_side, residuals
 from gsr.transformation import Array
 
 if TYPE_CHECKING:
@@ -94,8 +94,6 @@ BITS_OF_FREQUENCY = 5.0
 BITS_OF_PRECISION = 0.5 * math.log2(12.0)
 CRITERIA = ("mdl", "bic", "aicc", "elbow", "held_out", "rmse", "simplest within x")
 Criterion = str | Callable[["FrontEntry"], float]
-
-
 _WITHIN = re.compile(r"simplest within ([0-9.eE+-]+)( ?%)?")
 
 
@@ -130,7 +128,7 @@ def ranking(
     if criterion == "mdl":
         values = _lengths(entries, n_rows, until)
     else:
-        values = [_value(entries, i, n_rows, criterion) for i in range(len(entries))]
+        values = [criterion_value(entries, i, n_rows, criterion) for i in range(len(entries))]
     least = min(values)
     slack = EQUAL_BITS if criterion == "mdl" else 1e-9 * abs(least)
     equal = [value <= least + slack for value in values]
@@ -152,7 +150,11 @@ def _lengths(entries: Sequence[FrontEntry], n_rows: int, until: float | None = N
     """Return the description lengths; laws far behind the best by a rough count come last."""
     if all("length" in vars(entry) for entry in entries):
         return [entry.length for entry in entries]
-    rough = [_rough_length(entry, n_rows) for entry in entries]
+    rough = [
+        _normal_bits(entry, entry.rmse, entry.n_constants, n_rows)
+        + (BITS_PER_NODE * entry.complexity + rough_digits(n_rows) * entry.n_constants)
+        for entry in entries
+    ]
     order = sorted(range(len(entries)), key=lambda i: rough[i])
     constant = [i for i in order if not entries[i].uses_features]
     lengths: dict[int, float] = {}
@@ -179,12 +181,10 @@ def _least_length(entry: FrontEntry, n_rows: int, most: float) -> float | None:
     return bits if bits > most else None
 
 
-def _rough_length(entry: FrontEntry, n_rows: int) -> float:
-    price = BITS_PER_NODE * entry.complexity + rough_digits(n_rows) * entry.n_constants
-    return _normal_bits(entry, entry.rmse, entry.n_constants, n_rows) + price
-
-
-def _value(entries: Sequence[FrontEntry], i: int, n_rows: int, criterion: Criterion) -> float:
+def criterion_value(
+    entries: Sequence[FrontEntry], i: int, n_rows: int, criterion: Criterion
+) -> float:
+    """Return what a criterion other than ``"mdl"`` gives the i-th law."""
     entry = entries[i]
     if callable(criterion):
         return float(criterion(entry))
@@ -202,13 +202,6 @@ def _value(entries: Sequence[FrontEntry], i: int, n_rows: int, criterion: Criter
     share = float(found[1]) / (100.0 if found[2] else 1.0)
     enough = (1.0 + share) * min(other.rmse for other in entries)
     return float(entry.complexity) if entry.rmse <= enough else math.inf
-
-
-def criterion_value(
-    entries: Sequence[FrontEntry], i: int, n_rows: int, criterion: Criterion
-) -> float:
-    """Return what a criterion other than ``"mdl"`` gives the i-th law."""
-    return _value(entries, i, n_rows, criterion)
 
 
 def _elbow(entries: Sequence[FrontEntry], i: int) -> float:
@@ -253,16 +246,12 @@ def description_length(entry: FrontEntry, n_rows: int) -> float:
         shown = entry.rounded
         law, fitted = shown.law, sum(text is None for text in shown.texts)
         digits = shown.bits - BITS_OF_PRECISION * fitted
-        units = {j for j, text in enumerate(shown.texts[: len(entry.law.phi)]) if is_unit(text)}
+        coefficients = shown.texts[: len(entry.law.phi)]
+        units = {j for j, text in enumerate(coefficients) if text in ("1", "-1")}  # not written
         structure = structure_bits(entry, units) if units else entry.structure
     if n_rows <= entry.n_constants or not math.isfinite(law.rmse):
         return math.inf
     return data_bits(entry, law, fitted, n_rows) + structure + max(digits, float(fitted))
-
-
-def is_unit(text: str | None) -> bool:
-    """Tell whether a constant is 1 or -1, which is not written."""
-    return text in ("1", "-1")
 
 
 def data_bits(entry: FrontEntry, law: LawLike, fitted: int, n_rows: int) -> float:
@@ -276,7 +265,7 @@ def data_bits(entry: FrontEntry, law: LawLike, fitted: int, n_rows: int) -> floa
     if data is None or data.dispersion is not None or not data.loss.is_squared or n_rows <= fitted:
         return bits
     correction = 0.5 * n_rows * math.log2(n_rows / (n_rows - fitted))
-    heavy = heavy_tailed_bits(target_scale.residuals(law, data)) + correction
+    heavy = heavy_tailed_bits(residuals(law, data)) + correction
     return min(bits, heavy) if math.isfinite(heavy) else bits
 
 
@@ -304,24 +293,15 @@ def _expression_bits(
     unit_terms: Collection[int] = (),
 ) -> float:
     bits = law_structure_bits(law.psi, law.phi, library, target_library, n_features, unit_terms)
-    waves = sum(_waves(row, library) for matrix in law.phi for row in factors(matrix, library))
+    rows = (each for matrix in law.phi for row in factors(matrix, library) for each in row.walk())
+    # Oscillations whose frequency is fitted.
+    waves = sum(
+        bool(library.table[row.code].period)
+        and any(isinstance(part.times, float) for part in row.argument.parts)
+        for row in rows
+    )
     uses_features = not all(is_constant(matrix, library) for matrix in law.phi)
     return bits + BITS_OF_FREQUENCY * waves + BITS_OF_LAW * uses_features
-
-
-def _waves(row: Row, library: Library) -> int:
-    """Count oscillations whose frequency is fitted."""
-    parts = row.argument.parts
-    weighted = any(isinstance(part.times, float) for part in parts)
-    here = weighted and bool(library.table[row.code].period)
-    inner = (part.base for part in parts if isinstance(part.base, Row))
-    return int(here) + sum(_waves(each, library) for each in inner)
-
-
-def rough_price(law: LawLike, data: Training) -> float:
-    """Return about as many bits as structure and constants of a law take."""
-    digits = rough_digits(len(data.y))
-    return BITS_PER_NODE * law.complexity + digits * len(constants(law))
 
 
 def rough_digits(n_rows: int) -> float:
@@ -335,7 +315,7 @@ def rough_length(law: LawLike, data: Training) -> float:
     if not math.isfinite(law.rmse) or n <= k + 1:
         return math.inf
     deviation = max(law.rmse, 1e-300) * math.sqrt(n / (n - k))
-    return n * math.log2(deviation) + rough_price(law, data)
+    return n * math.log2(deviation) + (BITS_PER_NODE * law.complexity + rough_digits(n) * k)
 
 
 def priced_length(law: LawLike, data: Training) -> float:
@@ -376,7 +356,7 @@ def _branch_bits(entry: FrontEntry) -> float:
     if entry.equation.inversion.branches.neighbours is None:
         return 0.0
     n_rows = len(entry.data.y)
-    nearest, confined = target_scale.errors_on_one_side(entry.law, entry.data)
+    nearest, confined = errors_on_one_side(entry.law, entry.data)
     if not 0.0 < nearest <= confined < math.inf:
         return float(n_rows)
     return min(float(n_rows), 0.5 * n_rows * math.log2(confined / nearest))
@@ -385,7 +365,7 @@ def _branch_bits(entry: FrontEntry) -> float:
 def _on_one_branch(entry: FrontEntry) -> bool:
     """Tell whether g does not repeat, and all measured y lie on one side of its mirror."""
     assert entry.data is not None
-    known = target_scale.TargetScale(entry.law, entry.data).entry
+    known = TargetScale(entry.law, entry.data).entry
     if known is None or known.period or not known.has_inverse:
         return False
     if math.isnan(known.mirror):

@@ -18,10 +18,7 @@ from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.prediction.explicit import exponent
 from gsr.selection.bounds import excursion
-from gsr.selection.criteria import (
-    description_length,
-    structure_bits,
-)
+from gsr.selection.criteria import description_length, structure_bits
 from gsr.selection.fitted import (
     FAILURES,
     FittedLaw,
@@ -106,11 +103,7 @@ class FrontEntry:
     def with_law(self, law: LawLike) -> FrontEntry:
         """Return the entry with another form of its law."""
         return replace(
-            self,
-            law=law,
-            complexity=law.complexity,
-            rmse=law.rmse,
-            n_constants=len(constants(law)),
+            self, law=law, complexity=law.complexity, rmse=law.rmse, n_constants=len(constants(law))
         )
 
     @cached_property

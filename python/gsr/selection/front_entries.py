@@ -16,19 +16,9 @@ from gsr.encoding.values import argument_values, row_values
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library
-from gsr.selection.criteria import (
-    rough_length,
-)
+from gsr.selection.criteria import rough_length
 from gsr.selection.entry import AS_GOOD, CONSTANT_LAW, FrontEntry
-from gsr.selection.fitted import (
-    FAILURES,
-    STEP,
-    FittedLaw,
-    LawLike,
-    Training,
-    constants,
-    weights,
-)
+from gsr.selection.fitted import FAILURES, STEP, FittedLaw, LawLike, Training, constants, weights
 from gsr.selection.noise import Loss, given
 from gsr.selection.refit import confirm, refit
 from gsr.selection.rounding import simplest
@@ -112,10 +102,7 @@ def dispersion(laws: Sequence[LawLike], data: Training) -> float:
 
 
 def _converged(
-    law: LawLike,
-    data: Training,
-    everything: Training | None,
-    admits: Callable[[LawLike], bool],
+    law: LawLike, data: Training, everything: Training | None, admits: Callable[[LawLike], bool]
 ) -> LawLike:
     """Return a law with all its constants refined, in plain words; exact if it is so then."""
     if law.exact:
@@ -185,10 +172,7 @@ def finish(
     fitted = law if math.isfinite(law.rmse) else FittedLaw.of(entry.law, rmse=law.rmse)
     finished = FrontEntry.of(fitted, equation, everything)
     return replace(
-        finished,
-        held_out=entry.held_out,
-        accepts=entry.accepts,
-        verdict_rows=entry.verdict_rows,
+        finished, held_out=entry.held_out, accepts=entry.accepts, verdict_rows=entry.verdict_rows
     )
 
 
@@ -413,8 +397,4 @@ def _multiplied_out(law: LawLike, equation: Equation) -> FittedLaw:
     whole = sympy.Eq(sides.lhs, sympy.expand(sides.rhs), evaluate=False)
     names = (equation.feature_names, equation.target_name)
     found = parse(whole, *names, equation.library, equation.target_library)[0]
-    return FittedLaw.of(
-        law,
-        phi=tuple(found.phi),
-        alpha=found.alpha,
-    )
+    return FittedLaw.of(law, phi=tuple(found.phi), alpha=found.alpha)

@@ -15,7 +15,7 @@ from gsr.encoding.fold import Arithmetic
 from gsr.encoding.rows import Matrix, Row, factors
 from gsr.library import Library
 from gsr.selection import expressions
-from gsr.selection.expressions import INVERSE, UNIT, Call, Exponent, Scale, Sum, Term, Variable
+from gsr.selection.expressions import INVERSE, UNIT, Base, Call, Exponent, Sum, Term, Variable
 from gsr.selection.rounding import fraction_bits
 from gsr.traits import TRAITS
 from gsr.transformation import POWERS
@@ -68,16 +68,11 @@ def choices(total: Sum, context: str = LAW, lone: bool = False) -> Iterator[Choi
     for k, term in enumerate(terms):
         if k:
             yield Choice("terms", context, "more")
-            yield Choice("addend", context, _addend(term))
+            constant = "one" if term.scale in (1, -1) else "real"
+            yield Choice("addend", context, "term" if term.powers else constant)
         if term.powers:
             yield from _of_term(term, context, lone)
     yield Choice("terms", context, "stop")
-
-
-def _addend(term: Term) -> str:
-    if term.powers:
-        return "term"
-    return "one" if term.scale in (1, -1) else "real"
 
 
 def _of_term(term: Term, context: str, lone: bool) -> Iterator[Choice]:
@@ -98,7 +93,8 @@ def _of_term(term: Term, context: str, lone: bool) -> Iterator[Choice]:
             yield from choices(base.argument, _kind(base), lone)
         elif isinstance(base, Sum):
             yield Choice("power", f"bracket in {context}", _power(exponent))
-            yield from choices(base, _context_of_bracket(exponent), lone)
+            inside = DENOMINATOR if exponent.number < 0 else BRACKET
+            yield from choices(base, inside if exponent.is_whole else ROOT, lone)
 
 
 def _scale_context(term: Term, context: str, lone: bool) -> str:
@@ -114,18 +110,12 @@ def _scale_context(term: Term, context: str, lone: bool) -> str:
     return f"{context} of the variable" if lone else f"{context} of variable"
 
 
-def _kind(base: Variable | Call | Sum) -> str:
+def _kind(base: Base) -> str:
     if isinstance(base, Variable):
         return "variable"
     if isinstance(base, Sum):
         return "bracket"
     return TRAITS[base.name].grammar or OTHER if base.name in TRAITS else OTHER
-
-
-def _context_of_bracket(exponent: Exponent) -> str:
-    if exponent.real or exponent.number.denominator != 1:
-        return ROOT
-    return DENOMINATOR if exponent.number < 0 else BRACKET
 
 
 def _power(exponent: Exponent) -> str:
@@ -137,21 +127,16 @@ def _powers_of_variables(term: Term, context: str) -> Iterator[Choice]:
     groups: dict[Exponent, list[Exponent]] = defaultdict(list)
     for base, exponent in term.powers:
         if isinstance(base, Variable):
-            groups[_shared(exponent)].append(exponent)
+            number, real = exponent
+            shared = abs(number) if real else Fraction(1, number.denominator)
+            groups[Exponent(shared, real)].append(exponent)
     for shared, members in groups.items():
         if shared == Exponent(Fraction(1)) or len(members) == 1:
             yield from (Choice("power", context, _power(each)) for each in members)
             continue
         yield Choice("power", context, _power(shared))
         for each in members:
-            inner = Exponent(each.number / shared.number)
-            yield Choice("power", context, _power(inner))
-
-
-def _shared(exponent: Exponent) -> Exponent:
-    if exponent.real:
-        return Exponent(abs(exponent.number), exponent.real)
-    return Exponent(Fraction(1, exponent.number.denominator))
+            yield Choice("power", context, _power(Exponent(each.number / shared.number)))
 
 
 class Prices:
@@ -217,8 +202,8 @@ def law_structure_bits(
     That a constant stands somewhere is part of the structure. Of the spellings of a law, such as
     ``ln y = a + b x`` and ``y = c exp(b x)``, the cheapest counts.
     """
-    left = _side(psi, target_library, {0})
-    right = _side(phi, library, unit_terms)
+    left = side(psi, target_library, {0})
+    right = side(phi, library, unit_terms)
     return min(_bits(*each, n_features) for each in [(left, right), *_solved(left, right)])
 
 
@@ -240,7 +225,8 @@ def _solved(left: Sum, right: Sum) -> list[tuple[Sum, Sum]]:
     return []
 
 
-def _side(matrices: Sequence[Matrix], library: Library, unit_terms: Collection[int]) -> Sum:
+def side(matrices: Sequence[Matrix], library: Library, unit_terms: Collection[int] = ()) -> Sum:
+    """Return a side of a law, with coefficients a0, a1, ... but for those that are 1 or -1."""
     terms = []
     for k, matrix in enumerate(matrices):
         coefficient = expressions.number(UNIT if k in unit_terms else f"a{k}")
@@ -260,31 +246,26 @@ class NormalForm(Arithmetic[Sum]):
         self.library = library
 
     def variable(self, v: int) -> Sum:
-        """Return a variable."""
         return expressions.variable(f"x{v}")
 
     def one(self) -> Sum:
-        """Return 1."""
         return expressions.number(UNIT)
 
     def scale(self, value: Sum, factor: float) -> Sum:
-        """Return a multiple."""
-        return expressions.multiply(expressions.number(_scale(factor)), value)
+        near = simple_fraction(factor)
+        number = expressions.number(repr(factor) if near is None else near)
+        return expressions.multiply(number, value)
 
     def add(self, terms: Sequence[Sum]) -> Sum:
-        """Return a sum."""
         return expressions.add(terms)
 
     def power(self, value: Sum, n: int) -> Sum:
-        """Return a power."""
         return expressions.power(value, Exponent(Fraction(n)))
 
     def multiply(self, factors: Sequence[Sum]) -> Sum:
-        """Return a product."""
         return expressions.multiply(self.one(), *factors)
 
     def call(self, row: Row, argument: Sum) -> Sum:
-        """Return the transformation of an argument."""
         name, rate = self.library.names[row.code], self.library.traits[row.code].exponent
         if name in POWERS:
             value = expressions.power(argument, Exponent(POWERS[name]))
@@ -293,11 +274,6 @@ class NormalForm(Arithmetic[Sum]):
         else:
             value = expressions.call(name, argument)
         return expressions.power(value, INVERSE) if row.reciprocal else value
-
-
-def _scale(weight: float) -> Scale:
-    near = simple_fraction(weight)
-    return repr(weight) if near is None else near
 
 
 def simple_fraction(weight: float) -> Fraction | None:

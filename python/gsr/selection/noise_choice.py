@@ -70,7 +70,11 @@ def promising(laws: Sequence[LawLike], data: Training, until: float | None = Non
 def choose_noise(
     laws: Sequence[LawLike], data: Training, until: float | None = None
 ) -> Explained | None:
-    """Return the law and the noise that together describe the data best."""
+    """Return the law and the noise that together describe the data best; None if no law fits.
+
+    Weights that the rows have are left aside. The noise is constant, relative, mixed or a power
+    of y.
+    """
     plain = replace(data, weights=None, noise=Noise())
     constant = explain(laws, plain, Noise(), until)
     if constant is None or len(data.y) < LEAST_ROWS or not _varies_in_size(data.y):
@@ -124,17 +128,13 @@ def _best(laws: Sequence[LawLike], rows: Training, until: float | None = None) -
         judged = [with_loss(law, rows) for law in in_time(laws, until, LEAST_LAWS)]
         laws = sorted(judged, key=lambda law: rough_length(law, rows))[:MOST_WITH_LOSS]
     fitted = [attempted(law, rows) for law in in_time(laws, until, LEAST_LAWS)]
-    lengths = [_bits(law, rows) for law in fitted]
+    # To be comparable between weights.
+    spread = 0.0 if rows.weights is None else -0.5 * float(np.log2(rows.weights).sum())
+    lengths = [priced_length(law, rows) + spread for law in fitted]
     least = int(np.argmin(lengths)) if lengths else 0
     if not lengths or not math.isfinite(lengths[least]):
         return None
     return Explained(lengths[least], fitted[least], rows)
-
-
-def _bits(law: FittedLaw, rows: Training) -> float:
-    """Return the bits of law and data, comparable between weights."""
-    spread = 0.0 if rows.weights is None else -0.5 * float(np.log2(rows.weights).sum())
-    return priced_length(law, rows) + spread
 
 
 def _mixed(values: Array) -> list[Noise]:
@@ -167,7 +167,8 @@ def _likeliest(
     """
     values = start.values
     squares = (plain.y - values) ** 2
-    lengths = [_likelihood(squares, noise.variance(values)) for noise in kinds]
+    variances = [noise.variance(values) for noise in kinds]
+    lengths = [float(np.log2((squares / v).mean()) + np.log2(v).mean()) for v in variances]
     if not lengths or not np.isfinite(values).all():
         return None
     rows = plain.with_noise(kinds[int(np.argmin(lengths))], values)
@@ -175,10 +176,6 @@ def _likeliest(
     if alone is None or alone.bits > start.bits:
         return alone
     return _best([start.law, *laws], rows, until)
-
-
-def _likelihood(squares: Array, variance: Array) -> float:
-    return float(np.log2((squares / variance).mean()) + np.log2(variance).mean())
 
 
 def noise_of_weights(law: LawLike, data: Training) -> Noise:

@@ -1,4 +1,9 @@
-"""Whether a law is defined and bounded everywhere in the box of the training data."""
+"""Whether a law is defined and bounded everywhere in the box of the training data.
+
+The law is evaluated on boxes by interval arithmetic. What must not happen there (a division by 0,
+the logarithm of 0, the root of a negative number) is a *guard*: an interval that must keep away
+from 0. Boxes that leave a guard open are split; points show where a guard is broken.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +20,7 @@ from gsr.encoding.fold import Arithmetic, fold
 from gsr.encoding.rows import Row, factors
 from gsr.intervals import Interval, Mask
 from gsr.library import Library
-from gsr.selection.fitted import LawLike
+from gsr.selection.fitted import LawLike, variables
 from gsr.traits import DIVISION, TRAITS, UNKNOWN, Limit, Traits
 from gsr.transformation import Array
 
@@ -63,28 +68,22 @@ class Boxes(Arithmetic[Guarded]):
         self.library, self.boxes, self.n = library, boxes, len(boxes[0].low)
 
     def variable(self, v: int) -> Guarded:
-        """Return a side of the boxes."""
         return Guarded(self.boxes[v - 1])
 
     def one(self) -> Guarded:
-        """Return 1."""
         return Guarded(iv.constant(1.0, self.n))
 
     def scale(self, value: Guarded, factor: float) -> Guarded:
-        """Return a multiple."""
         return Guarded(iv.scale(value.value, float(factor)), value.guards)
 
     def add(self, terms: Sequence[Guarded]) -> Guarded:
-        """Return a sum."""
         return self._reduced(iv.add, terms) if terms else Guarded(iv.constant(0.0, self.n))
 
     def power(self, value: Guarded, n: int) -> Guarded:
-        """Return a power."""
         divided = [Guard(value.value, 0, DIVISION, removable=True)] if n < 0 else []
         return Guarded(iv.power(value.value, n), value.guards).guarded(*divided)
 
     def multiply(self, factors: Sequence[Guarded]) -> Guarded:
-        """Return a product."""
         return self._reduced(iv.multiply, factors) if factors else self.one()
 
     def call(self, row: Row, argument: Guarded, *, limited: bool = True) -> Guarded:
@@ -139,7 +138,10 @@ def _bounded(value: Interval) -> Guard:
 
 
 class GuardedLaw:
-    """A law's two sides, read once."""
+    """A law's two sides, read once.
+
+    `target` is the transformation that g is, or 1/g if `reciprocal`; empty if g is none.
+    """
 
     def __init__(self, law: LawLike, library: Library, target_library: Library) -> None:
         self.law, self.library = law, library
@@ -154,9 +156,8 @@ class GuardedLaw:
             self.traits = target_library.traits[row.code]
         if self.target == "identity" and self.reciprocal:
             self.target, self.reciprocal, self.traits = "inverse", False, TRAITS["inverse"]
-        rows = [each for _, product in self.terms for row in product for each in row.walk()]
-        self.variables = sorted(set().union(*(row.argument.variables for row in rows)))
-        codes = (row.code for row in rows)
+        self.variables = variables(law, library)
+        codes = [each.code for _, rows in self.terms for row in rows for each in row.walk()]
         self.unknown = [library.names[c] for c in codes if library.traits[c].image is None]
 
     def guards(self, low: Array, high: Array, n_features: int) -> list[Guard]:
@@ -167,8 +168,13 @@ class GuardedLaw:
         algebra, f = Boxes(self.library, boxes), Guarded(iv.constant(0.0, len(low)))
         logarithm = self.traits.of_magnitude and not self.reciprocal
         for a, rows in self.terms:
-            free = logarithm and a > 0 and len(rows) == 1 and not rows[0].reciprocal
-            found = _free(rows[0], algebra) if free else algebra.basis_function(rows)
+            if logarithm and a > 0 and len(rows) == 1 and not rows[0].reciprocal:
+                # The logarithm of a lone term of ln|y| = f(x) may be that of 0: there y is 0.
+                (row,) = rows
+                limited = not self.library.traits[row.code].of_magnitude
+                found = algebra.call(row, fold(row.argument, algebra), limited=limited)
+            else:
+                found = algebra.basis_function(rows)
             f = algebra.add([f, algebra.scale(found, a)])
         return [*f.guards, *inverse_guards(self.traits, f.value, self.reciprocal)]
 
@@ -182,12 +188,6 @@ class GuardedLaw:
         with np.errstate(all="ignore"):
             guards = inverse_guards(self.traits, iv.constant(f, 1), self.reciprocal)
             return not any(guard.broken(0.0)[0] for guard in guards)
-
-
-def _free(row: Row, algebra: Boxes) -> Guarded:
-    """Return a lone term of ln|y| = f(x), whose logarithm may be that of 0: there y is 0."""
-    is_logarithm = algebra.library.traits[row.code].of_magnitude
-    return algebra.call(row, fold(row.argument, algebra), limited=not is_logarithm)
 
 
 # ---- branch and bound ----------------------------------------------------------------------------
@@ -210,6 +210,7 @@ SMALLEST = 1e-9
 #: A guard this small, relative to its size on the training box, is 0 but for rounding.
 ROUNDING = 1e-12
 TOUCHING = 1e-7
+BISECTIONS = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +244,10 @@ class Search:
         self.middle = X.mean(axis=0)
         some = np.linspace(0, len(X) - 1, min(len(X), SAMPLES)).astype(int)
         self.samples = used[some]
-        self.spread = _spread(law.f(X[some]))
+        f = law.f(X[some])
+        f = f[np.isfinite(f)]
+        with np.errstate(over="ignore"):
+            self.spread = float(np.ptp(f)) if len(f) else 0.0
         self.removable: list[Array] = []
         root = self._guards(self.low[None], self.high[None])
         sizes = [float(guard.value.size[0]) for guard in root]
@@ -268,9 +272,8 @@ class Search:
         if found is not None:
             return found
         if self.removable:
-            return Poles(
-                "unknown", "a part of the law is undefined at a point where the law is not"
-            )
+            reason = "a part of the law is undefined at a point where the law is not"
+            return Poles("unknown", reason)
         if len(low):
             return Poles("unknown", "too many boxes would be needed")
         return Poles("safe") if self.law.target else Poles("unknown", "g has no closed inverse")
@@ -369,18 +372,15 @@ class Search:
         if a is None or b is None:
             return []
         self.signs[k] = [None, None]
-        place = self._bisected(k, a, b)
-        if self._value(k, place).size[0] <= self._value(k, a).size[0]:
+        start = a  # where the guard is negative
+        for _ in range(BISECTIONS):
+            middle = (a + b) / 2
+            a, b = (middle, b) if self._value(k, middle).high[0] < 0 else (a, middle)
+        place = (a + b) / 2
+        if self._value(k, place).size[0] <= self._value(k, start).size[0]:
             return [place]
         self.tested[k] += 1  # the sign changes at a pole of the guard itself
         return []
-
-    def _bisected(self, k: int, a: Array, b: Array) -> Array:
-        """Return where guard k changes sign from a, where it is negative, to b."""
-        for _ in range(60):
-            middle = (a + b) / 2
-            a, b = (middle, b) if self._value(k, middle).high[0] < 0 else (a, middle)
-        return np.asarray((a + b) / 2)
 
     def _value(self, k: int, point: Array) -> Interval:
         return self._guards(point[None], point[None])[k].value
@@ -395,16 +395,13 @@ class Search:
         return row
 
 
-def _spread(values: Array) -> float:
-    finite = values[np.isfinite(values)]
-    with np.errstate(over="ignore"):
-        return float(np.ptp(finite)) if len(finite) else 0.0
-
-
 def poles(
     law: LawLike, library: Library, target_library: Library, X: Array, budget: int = BUDGET
 ) -> Poles:
-    """Check that a law is defined and bounded in the whole box of the training data."""
+    """Check that a law is defined and bounded in the whole box of the training data.
+
+    In a law for ln|y| a logarithm that goes to minus infinity is no pole: there y is 0.
+    """
     read = GuardedLaw(law, library, target_library)
     if read.unknown:
         return Poles("unknown", f"{read.unknown[0]} is a transformation of the user's own")

@@ -84,9 +84,7 @@ def simplest(value: float, error: float) -> Simple | None:
     """
     if value == 0.0 or not math.isfinite(error):
         return None
-    error = max(
-        error, 4.0 * float(np.finfo(float).eps) * abs(value)
-    )  # rounding of the value itself
+    error = max(error, 4.0 * float(np.finfo(float).eps) * abs(value))  # the value is rounded too
     best: Simple | None = None
     least = known_bits(value, error) - SAVING
     for found in _candidates(abs(value), error):

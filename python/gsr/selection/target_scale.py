@@ -310,7 +310,7 @@ def refine(
     """
     best = FittedLaw.of(law)
     values = constants(law)
-    free = np.ones(len(values), bool) if free is None else free
+    free = np.ones(len(values), bool) if free is None else np.asarray(free, dtype=bool)
     if not np.isfinite(values).all():
         return FittedLaw.of(best, rmse=math.inf)
     if not data.loss.is_squared:

@@ -263,10 +263,7 @@ def _safe_norms(columns: Array) -> Array:
 
 
 def prediction_std(
-    entry: FrontEntry,
-    X: npt.ArrayLike,
-    kind: str = "prediction",
-    sigma: Array | None = None,
+    entry: FrontEntry, X: npt.ArrayLike, kind: str = "prediction", sigma: Array | None = None
 ) -> Array:
     """Return standard deviations of a law's predictions, on the scale of y.
 
