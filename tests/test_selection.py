@@ -319,7 +319,7 @@ def test_an_exact_law_must_be_exact_on_all_rows():
     assert good.exact and good.level == "rounding"
     (bad,) = selection.front([found], equation_for(few), few, training(X, bent))
     assert not bad.exact
-    done = selection.finish(bad, equation_for(few), training(X, bent))
+    done = selection.finish(bad, training(X, bent))
     assert done.rmse == pytest.approx(np.std(bent - y), rel=0.2)
 
 

@@ -134,7 +134,7 @@ def _on_all_rows(
     for entry in dict.fromkeys(wanted):
         if finished and is_late(until):
             break
-        fitted = selection.finish(entry, problem.blueprint.equation, everything, until)
+        fitted = selection.finish(entry, everything, until)
         finished.append(fitted if problem.admits(fitted.law) else entry)
     return finished
 
@@ -179,7 +179,7 @@ def _with_fewer_parts(
     best = min(entries, key=bits)
     while not is_late(until):
         fitted = [
-            selection.finish(best.with_law(less), problem.blueprint.equation, everything, until)
+            selection.finish(best.with_law(less), everything, until)
             for less in in_time(with_a_part_less(best.law, everything), until, 0)
         ]
         known = (e for e in fitted if math.isfinite(e.rmse) and problem.admits(e.law))

@@ -24,7 +24,6 @@ from gsr.selection.fitted import (
     FittedLaw,
     LawLike,
     Training,
-    Weight,
     constants,
     weights,
     with_constants,
@@ -163,9 +162,8 @@ class FrontEntry:
 
         In units of that range; infinite where the law has a pole or is undefined.
         """
-        if self.data is None:
+        if (data := self.data) is None:
             return 0.0
-        data = self.data
         return excursion(self.law, data.library, data.target_library, data.X, data.y)
 
     @property
@@ -290,6 +288,9 @@ class FrontEntry:
 
 # ---- names of constants --------------------------------------------------------------------------
 
+# A coefficient is named by the term that it multiplies, and a constant inside a term by a letter,
+# with which the term is written: "coefficient of sin(c1 x1 + c2)", "c1" and "c2".
+
 CONSTANT = "constant"
 #: What constants inside terms are called; the first that is no name of a variable with a number.
 LETTERS = ("c", "k", "p", "q", "constant_")
@@ -310,15 +311,15 @@ class ConstantName(NamedTuple):
 
 def constant_names(law: LawLike, equation: Equation) -> list[ConstantName]:
     """Return the names of a law's constants, in the order in which they are written."""
-    names = (*equation.feature_names, equation.target_name)
-    letters = _Letters(_free_letter(names), weights(law))
-    places = letters.places
+    places = weights(law)
+    letters = _Letters(equation, len(places))
     first = len(constants(law)) - len(places)
     marks = FIRST + STEP * np.arange(len(places), dtype=float)
     marked = with_constants(law, np.concatenate([constants(law)[:first], marks]))
     n_phi = len(law.phi)
+    written = sorted(range(n_phi), key=lambda k: is_constant(law.phi[k], equation.library))
     found: list[ConstantName] = []
-    for side, k in [("psi", k) for k in range(len(law.psi))] + _order(law, equation):
+    for side, k in [("psi", k) for k in range(len(law.psi))] + [("phi", k) for k in written]:
         plain, lettered = (_term(each, equation, side, k) for each in (law, marked))
         inside = [j for j, place in enumerate(places) if (place.side, place.term) == (side, k)]
         term, held = letters.write(lettered, plain, inside)
@@ -337,10 +338,12 @@ def constant_names(law: LawLike, equation: Equation) -> list[ConstantName]:
 class _Letters:
     """Gives letters to constants as they come in the text."""
 
-    def __init__(self, letter: str, places: Sequence[Weight]) -> None:
-        self.letter, self.places = letter, places
+    def __init__(self, equation: Equation, n_constants: int) -> None:
+        names = (*equation.feature_names, equation.target_name)
+        taken = {match[1] for name in names if (match := re.fullmatch(r"(.*?)\d+", name))}
+        self.letter = next((letter for letter in LETTERS if letter not in taken), LETTERS[-1])
+        self.n_constants, self.count = n_constants, 0
         self.seen: dict[int, tuple[str, float]] = {}
-        self.count = 0
 
     def write(
         self, marked: str, plain: str, inside: Sequence[int]
@@ -350,15 +353,14 @@ class _Letters:
         term = MARK.sub(self._letter, marked)
         if not all(j in self.seen for j in inside):  # some are added up, as in x1^p x1^q
             self.count = before
-            lone = [(j, self._next(), 0.0, False) for j in inside]
-            return plain, lone
+            return plain, [(j, self._next(), 0.0, False) for j in inside]
         return term, [(j, *found, True) for j, found in self.seen.items() if j in inside]
 
     def _letter(self, match: re.Match[str]) -> str:
         if match[0].startswith("`"):
             return match[0]
         j, shift = divmod(int(match[0]) - FIRST + STEP // 2, STEP)
-        if not 0 <= j < len(self.places):
+        if not 0 <= j < self.n_constants:
             return match[0]
         if j not in self.seen:
             self.seen[j] = (self._next(), float(shift - STEP // 2))
@@ -369,30 +371,13 @@ class _Letters:
         return f"{self.letter}{self.count}"
 
 
-def _free_letter(names: Sequence[str]) -> str:
-    taken = {match[1] for name in names if (match := re.fullmatch(r"(.*?)\d+", name))}
-    return next((letter for letter in LETTERS if letter not in taken), LETTERS[-1])
-
-
-def _order(law: LawLike, equation: Equation) -> list[tuple[str, int]]:
-    """Return the terms of f(x) as they are written: the constant last."""
-    terms = range(len(law.phi))
-    return [
-        ("phi", k) for k in sorted(terms, key=lambda k: is_constant(law.phi[k], equation.library))
-    ]
-
-
 def _term(law: LawLike, equation: Equation, side: str, k: int) -> str:
-    library, names, bars = _reading(equation, side)
-    matrix: Any = getattr(law, side)[k]
-    if is_constant(matrix, library):
+    library, names, bars = equation.library, equation.feature_names, equation.absolute_features
+    if side == "psi":
+        library, names = equation.target_library, (equation.target_name,)
+        bars = equation.absolute_target
+    matrices: Any = getattr(law, side)
+    if is_constant(matrices[k], library):
         return "1"
-    known = len(bars) == len(getattr(law, side))
-    return text(matrix, library, names, absolute=bars[k] if known else False)
-
-
-def _reading(equation: Equation, side: str) -> tuple[Any, tuple[str, ...], Any]:
-    """Return library, names and bars of a side."""
-    if side == "phi":
-        return equation.library, equation.feature_names, equation.absolute_features
-    return equation.target_library, (equation.target_name,), equation.absolute_target
+    absolute = bars[k] if len(bars) == len(matrices) else False
+    return text(matrices[k], library, names, absolute=absolute)

@@ -1,9 +1,19 @@
-"""Laws of a search as front entries: with converged constants, on all rows, in fewer nodes."""
+"""Laws of a search as front entries: with converged constants, on all rows, in fewer nodes.
+
+If the features have errors too, the chosen law is fitted by orthogonal distance regression: the sum
+of ((y - g^-1(f(x + d)))/sigma_y)^2 + (d/sigma_x)^2 over the rows is minimised over the constants
+and over d. For given constants every row has its nearest point on the law. Around these points the
+law is straight, and d drops out: what is left is a fit of y with the effective variance
+sigma_y^2 + (dy/dx)^2 sigma_x^2. Points and constants are improved in turn.
+
+A search that looks for what explains most may put `-1.5 (1 - x^2) + 1` where `1.5 x^2 - 0.5` says
+the same, or `x1^3` times `1/(x1 x2)`, which has no value at 0. The chosen law is multiplied out,
+and its powers merged, where that is shorter.
+"""
 
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -11,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
+from gsr.deadline import is_late
 from gsr.encoding.rows import Row, factors, is_constant, rows
 from gsr.encoding.values import argument_values, row_values
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
-from gsr.library import Library
 from gsr.selection.criteria import rough_length
 from gsr.selection.entry import AS_GOOD, CONSTANT_LAW, FrontEntry
 from gsr.selection.fitted import FAILURES, STEP, FittedLaw, LawLike, Training, constants, weights
@@ -45,7 +55,12 @@ def front(
     until: float | None = None,
     admits: Callable[[LawLike], bool] = lambda _: True,
 ) -> list[FrontEntry]:
-    """Return laws as front entries, simplest first, with converged constants."""
+    """Return laws as front entries, simplest first, with converged constants.
+
+    If the search has seen only some rows, exact laws must be exact on `everything` too. Laws that
+    come after `until`, on the clock of `time.perf_counter`, keep the constants that the search gave
+    them; one that cannot be fitted is left out with a warning.
+    """
     if data is None:
         return [FrontEntry.of(law, equation) for law in laws]
     # Matrices are narrow: to start threads for them costs more than they save.
@@ -68,12 +83,17 @@ def _fitted(
     found: list[LawLike] = []
     most = max(MOST_CONSTANTS * len(data.y), 2.0)
     laws = [law for law in laws if law.exact or len(constants(law)) <= most]
-    laws = [law for law in laws if _says_something(law, data)]
+    # Of laws without features only y = c: g(y) = c is the same.
+    laws = [
+        law
+        for law in laws
+        if law.complexity <= CONSTANT_LAW
+        or not all(is_constant(matrix, data.library) for matrix in law.phi)
+    ]
     if not data.loss.is_squared:  # errors of the search are those of squares
         laws = [law if law.exact else with_loss(law, data) for law in laws]
     for k, law in enumerate(sorted(laws, key=lambda law: rough_length(law, data))):
-        late = until is not None and time.perf_counter() > until and len(found) > 0
-        late = late or (k >= MOST_WITH_LOSS and not data.loss.is_squared)
+        late = (found and is_late(until)) or (k >= MOST_WITH_LOSS and not data.loss.is_squared)
         try:
             fitted = law if late else _converged(law, data, everything, admits)
         except FAILURES as error:
@@ -84,21 +104,12 @@ def _fitted(
     return found
 
 
-def _says_something(law: LawLike, data: Training) -> bool:
-    """Tell whether a law uses features, or is the constant y = c: g(y) = c is the same."""
-    constant = all(is_constant(matrix, data.library) for matrix in law.phi)
-    return not constant or law.complexity <= CONSTANT_LAW
-
-
 def dispersion(laws: Sequence[LawLike], data: Training) -> float:
     """Return the least reduced chi-square of laws under given standard deviations, at least 1."""
     n_rows = len(data.y)
-    least = math.inf
-    for law in laws:
-        freedom = n_rows - len(constants(law))
-        if freedom > 0:
-            least = min(least, n_rows * law.rmse**2 * data.noise.precision / freedom)
-    return max(least, 1.0) if math.isfinite(least) else 1.0
+    freedoms = [(law, n_rows - len(constants(law))) for law in laws]
+    reduced = [n_rows * law.rmse**2 * data.noise.precision / n for law, n in freedoms if n > 0]
+    return max(min(reduced), 1.0) if reduced else 1.0
 
 
 def _converged(
@@ -118,20 +129,14 @@ def _converged(
         refined = plain if plain.rmse <= refined.rmse * (1.0 + AS_GOOD) else refined
     if refined.rmse > NEARLY_EXACT * data.spread:
         return refined
-    claimed = FittedLaw.of(refined, exact=True, bits=exact_bits(refined))
-    if claimed.bits >= MOST_EXACT_BITS:
-        return refined
-    exact = _confirmed(claimed, everything or data)
-    return exact if exact.exact else refined
-
-
-def exact_bits(law: LawLike) -> float:
-    """Return the description length of a law that turned out exact, as the core counts it."""
-    bits = EXACT_BITS_PER_NODE * law.complexity
-    for value in constants(law):
-        simple = simplest(float(value), EXACT_DIGITS * abs(float(value)))
+    bits = EXACT_BITS_PER_NODE * refined.complexity
+    for value in constants(refined).tolist():
+        simple = simplest(value, EXACT_DIGITS * abs(value))
         bits += BITS_OF_DOUBLE if simple is None else simple.bits
-    return bits
+    if bits >= MOST_EXACT_BITS:
+        return refined
+    exact = _confirmed(FittedLaw.of(refined, exact=True, bits=bits), everything or data)
+    return exact if exact.exact else refined
 
 
 def without_failures(entries: Sequence[FrontEntry]) -> list[FrontEntry]:
@@ -154,12 +159,7 @@ def with_squared_error(entry: FrontEntry) -> FrontEntry:
     return replace(entry, rmse=rmse(entry.law, replace(entry.data, loss=Loss())))
 
 
-def finish(
-    entry: FrontEntry,
-    equation: Callable[[Any], Equation],
-    everything: Training,
-    until: float | None = None,
-) -> FrontEntry:
+def finish(entry: FrontEntry, everything: Training, until: float | None = None) -> FrontEntry:
     """Return an entry whose constants are fitted on all rows; an exact one is so already.
 
     The fit is as good as it is when the time is up (`until`, on the clock of `time.perf_counter`).
@@ -170,10 +170,7 @@ def finish(
     law = refine(start, everything, until=until)
     # A law that has no solution on some row keeps the constants of the rows that it has seen.
     fitted = law if math.isfinite(law.rmse) else FittedLaw.of(entry.law, rmse=law.rmse)
-    finished = FrontEntry.of(fitted, equation, everything)
-    return replace(
-        finished, held_out=entry.held_out, accepts=entry.accepts, verdict_rows=entry.verdict_rows
-    )
+    return replace(entry.with_law(fitted), data=everything, bits=fitted.bits)
 
 
 def _confirmed(law: LawLike, everything: Training) -> FittedLaw:
@@ -196,8 +193,6 @@ POINT_STEPS = 3
 LEAST_SHARE = 1e-4
 BISECTIONS = 100
 
-Refit = Callable[[FittedLaw, Training], FittedLaw]
-
 
 def with_errors_of_features(entry: FrontEntry) -> FrontEntry:
     """Return a law fitted again with the errors of the features, if its rows have such."""
@@ -205,7 +200,7 @@ def with_errors_of_features(entry: FrontEntry) -> FrontEntry:
     if data is None or data.x_sigma is None or entry.exact:
         return entry
     law, rows = fit_orthogonal(entry.law, data, refine)
-    return replace(entry, law=law, data=rows, rmse=law.rmse)
+    return replace(entry.with_law(law), data=rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,8 +213,14 @@ class Points:
     solution: Array  # the law's y
 
 
-def fit_orthogonal(law: LawLike, data: Training, refit: Refit) -> tuple[FittedLaw, Training]:
-    """Fit the constants of a law to rows with errors in the features."""
+def fit_orthogonal(
+    law: LawLike, data: Training, refit: Callable[[FittedLaw, Training], FittedLaw]
+) -> tuple[FittedLaw, Training]:
+    """Fit the constants of a law to rows with errors in the features.
+
+    The law has the error of y in the rows as they are. The rows that are returned are those that
+    `refit` has fitted in the end: the points on the law, weighted by their effective variance.
+    """
     assert data.x_sigma is not None, "the features have errors"
     best, rows = FittedLaw.of(law), data
     variance = _variance_of_y(best, data)
@@ -349,24 +350,17 @@ def tidied(entry: FrontEntry, data: Training) -> FrontEntry:
 def _may_shrink(equation: Equation) -> bool:
     """Tell whether a sum stands in brackets, or a feature in two factors of a term."""
     for matrix in equation.phi:
-        product = factors(matrix, equation.library)
-        powers = [base for row in product for base in _powers(row, equation.library)]
-        if len(set(powers)) < len(powers) or any(_is_sum(row, equation.library) for row in product):
+        powers: list[int] = []
+        for row in factors(matrix, equation.library):
+            name, argument = equation.library.names[row.code], row.argument
+            is_sum = not argument.is_product and len(argument.parts) > 1
+            if is_sum and name == "identity" and not row.reciprocal:
+                return True
+            if name in POWERS and not is_sum:
+                powers += {part.base for part in argument.parts if isinstance(part.base, int)}
+        if len(set(powers)) < len(powers):
             return True
     return False
-
-
-def _powers(row: Row, library: Library) -> set[int]:
-    """Return the features of which a factor is a power."""
-    if library.names[row.code] not in POWERS:
-        return set()
-    lone = row.argument.is_product or len(row.argument.parts) == 1
-    return {part.base for part in row.argument.parts if lone and isinstance(part.base, int)}
-
-
-def _is_sum(row: Row, library: Library) -> bool:
-    plain = library.names[row.code] == "identity" and not row.reciprocal
-    return plain and not row.argument.is_product and len(row.argument.parts) > 1
 
 
 def _without_idle(entry: FrontEntry, data: Training) -> Equation:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -51,35 +51,38 @@ def implicit(equation: Equation, X: Array | None = None) -> str:
 
 
 def explicit(equation: Equation, X: Array | None = None, seconds: float = LIMIT) -> str:
-    """Return the law as y = ..., simplified; empty if it has no closed form."""
+    """Return the law as y = ..., simplified; empty if it has no closed form.
+
+    Where the data meet several branches, each of them is there, with "or" between.
+    """
     if equation not in _explicit:
         _explicit[equation] = _solved(equation, sample(equation, X), seconds)
     return _explicit[equation]
 
 
 def simplified(expression: Any, names: Sequence[str], X: Array, seconds: float = LIMIT) -> Any:
-    """Return the shortest form of a SymPy expression that was found."""
+    """Return the shortest form of a real SymPy expression that has the same values in rows of X."""
     values = _values(expression, names, X)
     best = expression
     for form in _forms(expression, seconds):
-        if _length(written(form)) < _length(written(best)) and _agree(
-            values, _values(form, names, X)
-        ):
+        shorter = _length(written(form)) < _length(written(best))
+        if shorter and _agree(values, _values(form, names, X)):
             best = form
     return best
 
 
 def duplicates(equations: Sequence[Equation], X: Array) -> dict[int, int]:
-    """Find laws that are the same function of the features."""
+    """Return the numbers of laws that predict what an earlier one does, with that of the first."""
     rows = some_rows(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PredictionWarning)
+        values = [equation.predict(rows) for equation in equations]
     found: dict[int, int] = {}
-    values: list[Array] = []
-    for k, equation in enumerate(equations):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PredictionWarning)
-            values.append(equation.predict(rows))
+    for k, mine in enumerate(values):
+        known = np.isfinite(mine)
         for j in range(k):
-            if j not in found and _same(values[j], values[k]):
+            same = np.array_equal(np.isfinite(values[j]), known) and _agree(values[j], mine)
+            if j not in found and same:
                 found[k] = j
                 break
     return found
@@ -87,7 +90,7 @@ def duplicates(equations: Sequence[Equation], X: Array) -> dict[int, int]:
 
 def some_rows(X: Array) -> Array:
     """Return rows of a table, at most `ROWS`."""
-    rows: Array = X[_spread(len(X))]
+    rows: Array = X[np.unique(np.linspace(0, len(X) - 1, min(len(X), ROWS)).astype(int))]
     return rows
 
 
@@ -143,12 +146,7 @@ def _forms(expression: Any, seconds: float) -> Iterator[Any]:
     yield folded
     if not LEAST <= folded.count_ops() <= MOST:
         return
-    ways: list[Callable[[Any], Any]] = [
-        sympy.powsimp,
-        sympy.factor_terms,
-        sympy.cancel,
-        sympy.simplify,
-    ]
+    ways = [sympy.powsimp, sympy.factor_terms, sympy.cancel, sympy.simplify]
     try:
         for way in ways:
             with deadline(seconds / len(ways)):
@@ -189,10 +187,6 @@ def _number(value: Any) -> Any:
 # ---- values ------------------------------------------------------------------------------------
 
 
-def _spread(n: int) -> Any:
-    return np.unique(np.linspace(0, n - 1, min(n, ROWS)).astype(int))
-
-
 def _values(expression: Any, names: Sequence[str], X: Array) -> Array | None:
     """Return the values of an expression, None if NumPy cannot give them."""
     import sympy
@@ -209,20 +203,9 @@ def _values(expression: Any, names: Sequence[str], X: Array) -> Array | None:
 
 
 def _agree(values: Array | None, others: Array | None) -> bool:
-    """Tell whether a form has the values of the law wherever that has any."""
-    if values is None or others is None:
+    """Tell whether others are the same as values, but for rounding, wherever those are known."""
+    if values is None or others is None or not (known := np.isfinite(values)).any():
         return False
-    known = np.isfinite(values)
-    return bool(known.any()) and _close(values[known], others[known])
-
-
-def _same(values: Array, others: Array) -> bool:
-    known = np.isfinite(values)
-    if not known.any() or not np.array_equal(known, np.isfinite(others)):
-        return False
-    return _close(values[known], others[known])
-
-
-def _close(values: Array, others: Array) -> bool:
+    values, others = values[known], others[known]
     size = float(np.median(np.abs(values)))
     return bool((np.abs(values - others) <= ROUNDING * (np.abs(values) + size)).all())
