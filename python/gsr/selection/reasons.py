@@ -44,7 +44,10 @@ LAWS = 20
 
 
 def note(chosen: FrontEntry, entries: Sequence[FrontEntry]) -> str:
-    """Say which rows rule the chosen law, and which law the others speak for."""
+    """Say which rows rule a law that was fitted by least squares, and which law the others say.
+
+    Empty if no row is far from the others, or the law is as good without it.
+    """
     data = chosen.data
     if data is None or chosen.exact or not data.loss.is_squared or len(data.y) < LEAST_ROWS:
         return ""
@@ -155,7 +158,12 @@ def why(
     if not all(map(has_length, others)):
         return _by_criterion(criterion, value)
     rivals = [each for each in others if each is not chosen]
-    passed = _passed_over(chosen, rivals, n_rows, criterion)
+    passed = None  # the best law that was passed over for its poles
+    if is_known(criterion):
+        entries = [*rivals, chosen]
+        ranked = [entries[i] for i in ranking(entries, n_rows, criterion)]
+        better = ranked[: ranked.index(chosen)]
+        passed = next((each for each in better if each.poles.verdict == "unsafe"), None)
     kinds = of_different_kinds([chosen, *shortest_first(rivals)], COMPARED)[1:]
     if passed is not None:
         kinds = [each for each in kinds if each.poles.verdict != "unsafe"]
@@ -167,30 +175,14 @@ def why(
     elif criterion == "mdl" and longer <= EQUAL_BITS:
         parts = [f"as short a description as any, {longer:.1f} bits above the shortest"]
     if passed is not None:
-        parts.append(f"{written(passed)} {_better(chosen, passed, criterion)} but {pole(passed)}")
+        shorter = f"{bits_above(chosen, passed):.1f} bits shorter"
+        how = shorter if criterion == "mdl" else "better"
+        parts.append(f"{written(passed)} is {how} but {pole(passed)}")
     parts += [_compared(chosen, each) for each in nearest]
     if chosen.poles.verdict == "unsafe":
         parts.append(f"it {pole(chosen)}")
     parts.append(note(chosen, rivals))
     return "; ".join(filter(None, parts))
-
-
-def _passed_over(
-    chosen: FrontEntry, rivals: Sequence[FrontEntry], n_rows: int, criterion: str
-) -> FrontEntry | None:
-    """Return the best law that was passed over for its poles, if there is one."""
-    if not is_known(criterion):
-        return None
-    entries = [*rivals, chosen]
-    ranked = [entries[i] for i in ranking(entries, n_rows, criterion)]
-    better = ranked[: ranked.index(chosen)]
-    return next((each for each in better if each.poles.verdict == "unsafe"), None)
-
-
-def _better(chosen: FrontEntry, rival: FrontEntry, criterion: str) -> str:
-    if criterion != "mdl":
-        return "is better"
-    return f"is {bits_above(chosen, rival):.1f} bits shorter"
 
 
 def _compared(chosen: FrontEntry, rival: FrontEntry) -> str:

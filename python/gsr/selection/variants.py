@@ -1,9 +1,17 @@
-"""Laws with a part less, in plainer words, or with one more constant inside."""
+"""Laws with a part less, in plainer words, or with one more constant inside.
+
+Parts that are nothing are dropped, sqrt(exp(u)) is exp(u/2), sin(u)/tan(u) is cos(u), sin(u) is u
+for small u, and so is |u| for positive u.
+
+A search that finds the shape of a law often has it with round numbers inside: exp(-x) for
+exp(-k x), 1/(1 + x) for 1/(k + x), x^2 for x^k. Each place that could hold a constant is freed in
+turn, and all constants are refined from there.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
@@ -147,15 +155,12 @@ def _without_small_arguments(law: FittedLaw, data: Training) -> FittedLaw:
     """Return a law with c sin(w u) as c w u where w u is small; a frequency has run away there."""
     phi, alpha = list(law.phi), law.alpha.copy()
     for k, matrix in enumerate(law.phi):
-        if is_constant(matrix, data.library):
-            continue
         product = factors(matrix, data.library)
         linear = [_linear(row, data) for row in product]
-        if not any(linear):
-            continue
-        changed = [new[0] if new else row for new, row in zip(linear, product, strict=True)]
-        phi[k] = matrix_of(changed, OPERANDS)
-        alpha[k] *= np.prod([new[1] for new in linear if new])
+        if any(linear) and not is_constant(matrix, data.library):
+            changed = [new[0] if new else row for new, row in zip(linear, product, strict=True)]
+            phi[k] = matrix_of(changed, OPERANDS)
+            alpha[k] *= np.prod([new[1] for new in linear if new])
     if all(new is old for new, old in zip(phi, law.phi, strict=True)):
         return law
     return recounted(FittedLaw.of(law, phi=tuple(phi), alpha=alpha), data)
@@ -167,8 +172,7 @@ def _linear(row: Row, data: Training) -> tuple[Row, float] | None:
     if not library.traits[row.code].linear_at_zero or len(row.argument.parts) != 1:
         return None
     base, times = row.argument.parts[0]
-    small = np.abs(argument_values(row.argument, data.X, library)) < SMALL
-    if row.argument.is_product or not small.all():
+    if row.argument.is_product or not (_sizes(row.argument, data) < SMALL).all():
         return None
     plain = base if isinstance(base, Row) else Row(library.code("identity"), variable(base))
     if not row.reciprocal:
@@ -176,11 +180,21 @@ def _linear(row: Row, data: Training) -> tuple[Row, float] | None:
     return replace(plain, reciprocal=not plain.reciprocal), 1.0 / float(times)
 
 
+def _sizes(argument: Argument, data: Training) -> Array:
+    return np.abs(argument_values(argument, data.X, data.library))
+
+
 def _plainer_term(matrix: AnyMatrix, data: Training) -> AnyMatrix:
     if is_constant(matrix, data.library):
         return matrix
-    product = factors(matrix, data.library)
-    kept = [row for row in product if not _is_one(row, data)] or product[:1]
+    product, traits = factors(matrix, data.library), data.library.traits
+    # Without rows that are 1 in every row of the data, as exp(c u) with a c of nothing.
+    kept = [
+        row
+        for row in product
+        if not (traits[row.code].one_at_zero and (_sizes(row.argument, data) < IDLE).all())
+    ]
+    kept = kept or product[:1]
     changed = _without_quotients([_plainer_row(row, data) for row in kept], data.library)
     if changed == product:
         return matrix
@@ -193,7 +207,8 @@ def _plainer_term(matrix: AnyMatrix, data: Training) -> AnyMatrix:
 def _without_quotients(product: list[Row], library: Library) -> list[Row]:
     """Return factors with cos(u) for sin(u)/tan(u), and the like."""
     for a, b in combinations(product, 2):
-        name = QUOTIENTS.get(frozenset({_signed(a, library), _signed(b, library)}))
+        pair = frozenset(f"{'-' * each.reciprocal}{library.names[each.code]}" for each in (a, b))
+        name = QUOTIENTS.get(pair)
         if name is not None and a.argument == b.argument and name.strip("-") in library:
             merged = Row(library.code(name.strip("-")), a.argument, name.startswith("-"))
             rest = [row for row in product if row is not a and row is not b]
@@ -201,33 +216,19 @@ def _without_quotients(product: list[Row], library: Library) -> list[Row]:
     return product
 
 
-def _signed(row: Row, library: Library) -> str:
-    return ("-" if row.reciprocal else "") + library.names[row.code]
-
-
-def _is_one(row: Row, data: Training) -> bool:
-    """Tell whether a row is 1 in every row of the data, as exp(c u) with a c of nothing."""
-    if not data.library.traits[row.code].one_at_zero:
-        return False
-    return bool((np.abs(argument_values(row.argument, data.X, data.library)) < IDLE).all())
-
-
 def _plainer_row(row: Row, data: Training) -> Row:
+    library = data.library
     parts = tuple(
         Part(_plainer_row(base, data), times) if isinstance(base, Row) else Part(base, times)
         for base, times in row.argument.parts
     )
-    argument = _flattened(Argument(row.argument.is_product, parts), data.library)
+    argument = _flattened(Argument(row.argument.is_product, parts), library)
     argument = _without_idle_parts(argument, data)
-    row = merged_exponential(replace(row, argument=argument), data.library)
-    return replace(row, code=data.library.code("identity")) if _has_idle_bars(row, data) else row
-
-
-def _has_idle_bars(row: Row, data: Training) -> bool:
-    """Tell whether a row is |u| of a u that is negative in no row of the data."""
-    if data.library.names[row.code] != "abs" or "identity" not in data.library:
-        return False
-    return bool((argument_values(row.argument, data.X, data.library) >= 0).all())
+    row = merged_exponential(replace(row, argument=argument), library)
+    if library.names[row.code] != "abs" or "identity" not in library:
+        return row
+    has_idle_bars = (argument_values(row.argument, data.X, library) >= 0).all()
+    return replace(row, code=library.code("identity")) if has_idle_bars else row
 
 
 def _flattened(argument: Argument, library: Library) -> Argument:
@@ -246,16 +247,12 @@ def _without_idle_parts(argument: Argument, data: Training) -> Argument:
     if argument.is_product or len(argument.parts) < 2:
         return argument
     with np.errstate(all="ignore"):
-        total = np.abs(argument_values(argument, data.X, data.library))
-        kept = tuple(part for part in argument.parts if _matters(part, total, data))
+        least = IDLE * float(_sizes(argument, data).max())
+        sizes = [float(_sizes(Argument(False, (part,)), data).max()) for part in argument.parts]
+    kept = tuple(p for p, size in zip(argument.parts, sizes, strict=True) if not size <= least)
     if not kept or all(part.base == ONE for part in kept):
         return argument
     return Argument(False, kept)
-
-
-def _matters(part: Part, total: Array, data: Training) -> bool:
-    alone = np.abs(argument_values(Argument(False, (part,)), data.X, data.library))
-    return not float(alone.max()) <= IDLE * float(total.max())
 
 
 def merged_exponential(row: Row, library: Library) -> Row:
@@ -300,10 +297,18 @@ def with_freed_constants(
     nested: bool = True,
     until: float | None = None,
 ) -> list[LawLike]:
-    """Return variants of the best laws with more constants, where the data gain by them."""
+    """Return variants of the best laws with more constants, where the data gain by them.
+
+    `shifts` and `nested` tell whether constants may be added inside functions, and functions stand
+    inside each other.
+    """
+
+    def first(laws: Sequence[LawLike]) -> list[LawLike]:
+        return sorted(laws, key=lambda law: rough_length(law, data))[:WIDTH]
+
     found: list[LawLike] = []
     places = Places(data, shifts, nested)
-    best = _best(laws, data)
+    best = first(laws)
     if not data.loss.is_squared:  # errors of the search are those of squares
         best = [attempted(law, data) for law in in_time(best, until, 0)]
     for _ in range(ROUNDS):
@@ -311,12 +316,8 @@ def with_freed_constants(
         improved = (_improved(*pair, data) for pair in in_time(variants, until, 0))
         fresh = [law for law in improved if law is not None and admits(law)]
         found += fresh
-        best = _best(fresh, data)
+        best = first(fresh)
     return found
-
-
-def _best(laws: Iterable[LawLike], data: Training) -> list[LawLike]:
-    return sorted(laws, key=lambda law: rough_length(law, data))[:WIDTH]
 
 
 class Places(NamedTuple):
@@ -340,24 +341,21 @@ def _variants(law: LawLike, places: Places) -> Iterator[FittedLaw]:
     for k, matrix in enumerate(law.phi):
         if is_constant(matrix, data.library):
             continue
-        for product in _products(factors(matrix, data.library), places):
+        product = factors(matrix, data.library)
+        changed = [
+            [*product[:i], freed, *product[i + 1 :]]
+            for i, row in enumerate(product)
+            for freed in _freed(row, places)
+        ]
+        if places.nested:
+            changed += _real_powers(product, data)
+        for new in changed:
             phi: list[AnyMatrix] = list(law.phi)
             try:
-                phi[k] = matrix_of(product, OPERANDS)
+                phi[k] = matrix_of(new, OPERANDS)
                 yield recounted(FittedLaw.of(law, phi=tuple(phi), exact=False), data)
             except ValueError:  # more rows, operands or constants than a matrix holds
                 continue
-
-
-def _products(product: list[Row], places: Places) -> Iterator[list[Row]]:
-    for i, row in enumerate(product):
-        for changed in _freed(row, places):
-            yield [*product[:i], changed, *product[i + 1 :]]
-    if places.nested:
-        yield from _real_powers(product, places.data)
-
-
-# ---- inside a factor ---------------------------------------------------------------------------
 
 
 def _freed(row: Row, places: Places) -> Iterator[Row]:
@@ -365,26 +363,19 @@ def _freed(row: Row, places: Places) -> Iterator[Row]:
     data, library = places.data, places.data.library
     traits, argument = library.traits[row.code], row.argument
     fixed = not any(isinstance(part.times, float) for part in argument.parts)
-    lone = len(argument.parts) == 1 or (argument.is_product and places.nested)
-    if traits.scales and fixed and lone and (places.nested or not argument.is_product):
+    is_lone = not argument.is_product and len(argument.parts) == 1
+    if traits.scales and fixed and (is_lone or (argument.is_product and places.nested)):
         yield replace(row, argument=scaled(argument, NUDGE, library))
     if not argument.is_product and len(argument.parts) > 1:
         yield from (replace(row, argument=each) for each in _weighted(argument))
-    if (
-        places.shifts
-        and _is_lone(argument)
-        and (traits.shifts or (row.reciprocal and library.names[row.code] in POWERS))
-    ):
+    shifts = traits.shifts or (row.reciprocal and library.names[row.code] in POWERS)
+    if places.shifts and shifts and is_lone and argument.parts[0].base != ONE:
         yield from (replace(row, argument=each) for each in _shifted(argument, data))
     for j, part in enumerate(argument.parts):
         if isinstance(part.base, Row):
             for inner in _freed(part.base, places):
                 parts = (*argument.parts[:j], Part(inner, part.times), *argument.parts[j + 1 :])
                 yield replace(row, argument=Argument(argument.is_product, parts))
-
-
-def _is_lone(argument: Argument) -> bool:
-    return not argument.is_product and len(argument.parts) == 1 and argument.parts[0].base != ONE
 
 
 def _weighted(argument: Argument) -> Iterator[Argument]:
@@ -402,9 +393,6 @@ def _shifted(argument: Argument, data: Training) -> Iterator[Argument]:
         size = float(np.median(np.abs(data.X[:, part.base - 1]))) or 1.0
     for shift in SHIFTS:
         yield Argument(False, (part, Part(ONE, shift * size * abs(float(part.times)))))
-
-
-# ---- powers of a feature -----------------------------------------------------------------------
 
 
 def _real_powers(product: list[Row], data: Training) -> Iterator[list[Row]]:
