@@ -61,7 +61,7 @@ def test_a_criterion_chooses_the_best_law_that_is_defined(any_model, criterion):
     chosen = any_model.get_best()
     assert any_model.equation_ is chosen.equation
     ranked = criteria.ranking(entries, any_model.n_rows_, criterion)
-    defined = [entries[i] for i in ranked if entries[i].poles.verdict != "unsafe"]
+    defined = [entry for entry in ranked if entry.poles.verdict != "unsafe"]
     assert defined[0] is chosen
     assert any_model.criterion_ == criterion
     assert chosen in any_model.front_
@@ -172,8 +172,7 @@ def test_why_compares_description_lengths(any_model):
 def test_why_names_the_criterion_and_its_value(any_model):
     any_model.choose("bic")
     entries = known(any_model)
-    i = entries.index(any_model.get_best())
-    value = criteria.criterion_value(entries, i, any_model.n_rows_, "bic")
+    value = criteria.criterion_value(any_model.get_best(), entries, any_model.n_rows_, "bic")
     assert any_model.criterion_value_ == value
     assert any_model.why_.startswith(f"least BIC: {value:.4g}")
 

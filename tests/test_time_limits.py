@@ -53,7 +53,7 @@ def counted(monkeypatch):
 
 def test_one_law_is_looked_at_closely_when_it_is_late(entries, counted):
     best = selection.best(entries, 40, until=LONG_AGO)
-    assert entries[best].uses_features
+    assert best.uses_features
     assert len(counted) <= 1
 
 

@@ -118,7 +118,7 @@ def _choose(
     entries: list[FrontEntry], criterion: Criterion, poles: PolePolicy, until: float | None
 ) -> FrontEntry:
     n_rows = len(entries[0].data.y) if entries and entries[0].data is not None else 0
-    return entries[selection.best(entries, n_rows, criterion, poles, until)]
+    return selection.best(entries, n_rows, criterion, poles, until)
 
 
 def _on_all_rows(
@@ -129,7 +129,7 @@ def _on_all_rows(
     until: float | None,
 ) -> list[FrontEntry]:
     """Return the laws of the front and the next best, fitted to all rows; the chosen one first."""
-    wanted = [chosen, *selection.pareto(entries, chosen)[0], *_next_best(entries, RUNNERS_UP)]
+    wanted = [chosen, *selection.pareto(entries, chosen), *_next_best(entries, RUNNERS_UP)]
     finished: list[FrontEntry] = []
     for entry in dict.fromkeys(wanted):
         if finished and is_late(until):
@@ -147,7 +147,7 @@ def _shortened(
     Those that may be shown lose what their errors do not depend on.
     """
     data = problem.everything or problem.data
-    shown = {chosen, *selection.pareto(entries, chosen)[0], *_next_best(entries, RUNNERS_UP)}
+    shown = {chosen, *selection.pareto(entries, chosen), *_next_best(entries, RUNNERS_UP)}
     found = [
         _without_slight_parts(entry, problem, until) if entry in shown else entry
         for entry in entries
@@ -211,7 +211,7 @@ def _presented(
     simplest = selection.with_least_complexity(shown, entries)
     entries = [simplest if entry is shown else entry for entry in entries]
     chosen = simplest
-    front = selection.without_failures(selection.pareto(entries, chosen)[0])
+    front = selection.without_failures(selection.pareto(entries, chosen))
     front = [entry for entry in front if entry is chosen or not entry.leaves_branch_open]
     front = selection.without_copies(front, chosen, problem.data.X)
     best_index = front.index(chosen)

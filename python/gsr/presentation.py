@@ -109,7 +109,7 @@ class Presentation:
         self._check_known(asked)
         entries = [*self.front_, *self._others]
         n_rows = getattr(self, "n_rows_", 0)
-        self._present(entries[selection.best(entries, n_rows, asked, self.poles)], asked)
+        self._present(selection.best(entries, n_rows, asked, self.poles), asked)
         return self
 
     @property
@@ -308,7 +308,7 @@ class Presentation:
         """Make a law the chosen one; one from beside the front joins it."""
         entries, self._numbered = [*self.front_, *self._others], self._laws
         if chosen not in self.front_:
-            self.front_ = selection.pareto(entries, chosen)[0]
+            self.front_ = selection.pareto(entries, chosen)
             self._others = [entry for entry in entries if entry not in self.front_]
         self.best_index_ = self.front_.index(chosen)
         with one_thread():

@@ -117,60 +117,59 @@ def ranking(
     n_rows: int,
     criterion: Criterion = "mdl",
     until: float | None = None,
-) -> list[int]:
-    """Return the indices of the entries by a criterion, best first.
+) -> list[FrontEntry]:
+    """Return the entries by a criterion, best first.
 
     Of equally good laws the one with fewer constants comes first, then that of the simpler left
     side, then the one with the smaller error; by other criteria than the description length, the
-    simpler.
-    When the time is up, description lengths are counted roughly.
+    simpler. When the time is up, description lengths are counted roughly.
     """
     if criterion == "mdl":
         values = _lengths(entries, n_rows, until)
     else:
-        values = [criterion_value(entries, i, n_rows, criterion) for i in range(len(entries))]
-    least = min(values)
+        values = {each: criterion_value(each, entries, n_rows, criterion) for each in entries}
+    least = min(values.values())
     slack = EQUAL_BITS if criterion == "mdl" else 1e-9 * abs(least)
-    equal = [value <= least + slack for value in values]
 
-    def key(i: int) -> tuple[float, ...]:
-        entry = entries[i]
-        nodes = entry.complexity + NODES_OF_TARGET * entry.transformed
+    def key(entry: FrontEntry) -> tuple[float, ...]:
+        value, nodes = values[entry], entry.complexity + NODES_OF_TARGET * entry.transformed
+        if not value <= least + slack:
+            return value, nodes
         if criterion != "mdl":
-            return (least if equal[i] else values[i], nodes)
+            return least, nodes
         # Structure has its price in the bits already.
-        error = float(f"{entry.rmse:.4g}")
-        rank = (entry.n_constants, entry.left_nodes, error) if equal[i] else ()
-        return (least if equal[i] else values[i], *rank, nodes)
+        return least, entry.n_constants, entry.left_nodes, float(f"{entry.rmse:.4g}"), nodes
 
-    return sorted(range(len(entries)), key=key)
+    return sorted(entries, key=key)
 
 
-def _lengths(entries: Sequence[FrontEntry], n_rows: int, until: float | None = None) -> list[float]:
+def _lengths(
+    entries: Sequence[FrontEntry], n_rows: int, until: float | None
+) -> dict[FrontEntry, float]:
     """Return the description lengths; laws far behind the best by a rough count come last."""
     if all("length" in vars(entry) for entry in entries):
-        return [entry.length for entry in entries]
-    rough = [
-        _normal_bits(entry, entry.rmse, entry.n_constants, n_rows)
+        return {entry: entry.length for entry in entries}
+    rough = {
+        entry: _normal_bits(entry, entry.rmse, entry.n_constants, n_rows)
         + (BITS_PER_NODE * entry.complexity + rough_digits(n_rows) * entry.n_constants)
         for entry in entries
-    ]
-    order = sorted(range(len(entries)), key=lambda i: rough[i])
-    constant = [i for i in order if not entries[i].uses_features]
-    lengths: dict[int, float] = {}
+    }
+    order = sorted(entries, key=rough.__getitem__)
+    constant = [entry for entry in order if not entry.uses_features]
+    lengths: dict[FrontEntry, float] = {}
     least = math.inf
     # Of laws that there is no time for, the likeliest one is worth more than the constant.
     closely = dict.fromkeys([*order[:1], *constant, *order[:CLOSELY]])
-    for i in in_time(closely, until, LEAST_CLOSELY):
-        bound = _least_length(entries[i], n_rows, least + BITS_OF_POLE + EQUAL_BITS)
-        if bound is None or i in constant:
-            lengths[i] = entries[i].length
-            least = min(least, lengths[i])
+    for entry in in_time(closely, until, LEAST_CLOSELY):
+        bound = _least_length(entry, n_rows, least + BITS_OF_POLE + EQUAL_BITS)
+        if bound is None or entry in constant:
+            lengths[entry] = entry.length
+            least = min(least, entry.length)
         else:  # more than constants take as a rule
-            lengths[i] = bound + 2.0 * rough_digits(n_rows) * entries[i].n_constants
+            lengths[entry] = bound + 2.0 * rough_digits(n_rows) * entry.n_constants
     # A rough count may be far below the real one, so the two are not compared.
     last = max(lengths.values())
-    return [lengths.get(i, last + rough[i] - rough[order[0]]) for i in range(len(entries))]
+    return {each: lengths.get(each, last + rough[each] - rough[order[0]]) for each in entries}
 
 
 def _least_length(entry: FrontEntry, n_rows: int, most: float) -> float | None:
@@ -182,10 +181,9 @@ def _least_length(entry: FrontEntry, n_rows: int, most: float) -> float | None:
 
 
 def criterion_value(
-    entries: Sequence[FrontEntry], i: int, n_rows: int, criterion: Criterion
+    entry: FrontEntry, entries: Sequence[FrontEntry], n_rows: int, criterion: Criterion
 ) -> float:
-    """Return what a criterion other than ``"mdl"`` gives the i-th law."""
-    entry = entries[i]
+    """Return what a criterion other than ``"mdl"`` gives a law among others."""
     if callable(criterion):
         return float(criterion(entry))
     if criterion == "rmse":
@@ -195,7 +193,7 @@ def criterion_value(
     if criterion in ("bic", "aicc"):
         return _information(entry, n_rows, criterion)
     if criterion == "elbow":
-        return -_elbow(entries, i)
+        return -_elbow(entry, entries)
     check(criterion)
     found = _WITHIN.fullmatch(criterion)
     assert found is not None
@@ -204,12 +202,12 @@ def criterion_value(
     return float(entry.complexity) if entry.rmse <= enough else math.inf
 
 
-def _elbow(entries: Sequence[FrontEntry], i: int) -> float:
+def _elbow(here: FrontEntry, entries: Sequence[FrontEntry]) -> float:
     """Return how far a law lies below the line from the simplest to the best, in ln(error)."""
     finite = [entry for entry in entries if math.isfinite(entry.rmse)]
     first = min(finite, key=lambda entry: (entry.complexity, entry.rmse))
     last = min(finite, key=lambda entry: (entry.rmse, entry.complexity))
-    here, logs = entries[i], [math.log(max(e.rmse, 1e-300)) for e in (first, last)]
+    logs = [math.log(max(entry.rmse, 1e-300)) for entry in (first, last)]
     if not math.isfinite(here.rmse) or last.complexity == first.complexity:
         return -math.inf if here is not last else 0.0
     share = (here.complexity - first.complexity) / (last.complexity - first.complexity)

@@ -142,7 +142,7 @@ def value_of(
     """Return the value of a criterion for a law; the description length for ``"mdl"``."""
     if criterion == "mdl":
         return chosen.length
-    return criterion_value(entries, entries.index(chosen), n_rows, criterion)
+    return criterion_value(chosen, entries, n_rows, criterion)
 
 
 def why(
@@ -160,8 +160,7 @@ def why(
     rivals = [each for each in others if each is not chosen]
     passed = None  # the best law that was passed over for its poles
     if is_known(criterion):
-        entries = [*rivals, chosen]
-        ranked = [entries[i] for i in ranking(entries, n_rows, criterion)]
+        ranked = ranking([*rivals, chosen], n_rows, criterion)
         better = ranked[: ranked.index(chosen)]
         passed = next((each for each in better if each.poles.verdict == "unsafe"), None)
     kinds = of_different_kinds([chosen, *shortest_first(rivals)], COMPARED)[1:]
