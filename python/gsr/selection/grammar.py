@@ -128,8 +128,8 @@ def _powers_of_variables(term: Term, context: str) -> Iterator[Choice]:
     for base, exponent in term.powers:
         if isinstance(base, Variable):
             number, real = exponent
-            shared = abs(number) if real else Fraction(1, number.denominator)
-            groups[Exponent(shared, real)].append(exponent)
+            part = abs(number) if real else Fraction(1, number.denominator)
+            groups[Exponent(part, real)].append(exponent)
     for shared, members in groups.items():
         if shared == Exponent(Fraction(1)) or len(members) == 1:
             yield from (Choice("power", context, _power(each)) for each in members)

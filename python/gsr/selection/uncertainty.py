@@ -213,7 +213,7 @@ def _errors_without(columns: Array, high: Indices) -> Array:
     """Return the error of each row in `high` of [J, y], fitted to all rows but it."""
     rest = np.delete(columns, high, axis=0)
     if len(high) and len(rest):
-        rest = np.linalg.qr(rest, mode="r")
+        rest = np.asarray(np.linalg.qr(rest, mode="r"))
     errors = np.empty(len(high))
     for k, row in enumerate(columns[high]):
         others = np.vstack([rest, columns[np.delete(high, k)]])

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from fitted_laws import LIBRARY, law, training
 from gsr import GSRRegressor
 from gsr.encoding import encode
 from gsr.selection.fitted import FittedLaw
 from gsr.selection.refit import RowWise, confirm, exact_in_every_row, refit
-from test_refit import LIBRARY, law, training
 
 
 def formula(terms, data, alpha=None):

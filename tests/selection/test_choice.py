@@ -7,52 +7,28 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from fitted_laws import (
+    CUBE,
+    INVERSE,
+    LIBRARY,
+    ONE,
+    SQUARE,
+    X1,
+    equation_for,
+    fitted,
+    front,
+    law,
+    sample,
+    training,
+)
 from gsr import selection
-from gsr.encoding import complexity, evaluate
-from gsr.equation import Equation
+from gsr.encoding import evaluate
 from gsr.exceptions import GSRError
 from gsr.selection import criteria, residuals
 from gsr.selection.criteria import heavy_tailed_bits
 from gsr.selection.fitted import FittedLaw, Training
 from gsr.selection.target_scale import rmse
 from gsr.selection.uncertainty import leave_one_out
-from test_refit import LIBRARY, ONE, law, training
-
-X1, SQUARE, CUBE, INVERSE = [[1, 0, 1]], [[3, 0, 1]], [[4, 0, 1]], [[2, 0, 1]]
-
-
-def equation_for(data):
-    def equation(found):
-        return Equation.from_data(
-            data.library, data.target_library, found.psi, found.beta, found.phi, found.alpha,
-            data.X, data.y,
-        )  # fmt: skip
-
-    return equation
-
-
-def fitted(phi, data):
-    """Return y = sum alpha phi, fitted."""
-    columns = evaluate(phi, LIBRARY, data.X)
-    sizes = np.linalg.norm(columns, axis=0)
-    alpha = np.linalg.lstsq(columns / sizes, data.y, rcond=None)[0] / sizes
-    nodes = 1 + sum(2 if m == ONE else 3 + complexity(m, LIBRARY, data.X.shape[1]) for m in phi)
-    left = data.y - columns @ alpha
-    return FittedLaw.of(
-        law(phi, alpha, exact=False), complexity=nodes, rmse=float(np.sqrt(np.mean(left**2)))
-    )
-
-
-def front(phis, data):
-    return selection.front([fitted(phi, data) for phi in phis], equation_for(data), data)
-
-
-def sample(function, n=20, low=-1.0, high=1.0, noise=0.01, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(low, high, (n, 1))
-    y = function(X[:, 0])
-    return training(X, y + noise * np.sqrt(np.mean(y**2)) * rng.standard_normal(n))
-
 
 # ---- the choice ------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from fitted_laws import CUBE, INVERSE, ONE, SQUARE, X1, front, sample
 from gsr import problem as problems
 from gsr import selection
 from gsr.deadline import GRACE, in_time
@@ -13,7 +14,6 @@ from gsr.problem import Problem
 from gsr.selection import entry, kinds, variants
 from gsr.selection.fitted import FittedLaw
 from gsr.selection.target_scale import refine
-from test_selection import CUBE, INVERSE, ONE, SQUARE, X1, front, sample
 
 LONG_AGO = -1e6
 

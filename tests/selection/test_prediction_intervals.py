@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from fitted_laws import LIBRARY, ONE, law, training
 from gsr.equation import Equation
 from gsr.exceptions import GSRError, PredictionWarning
 from gsr.selection import FrontEntry
@@ -13,7 +14,6 @@ from gsr.selection.fitted import FittedLaw, constants
 from gsr.selection.refit import refit
 from gsr.selection.target_scale import refine
 from gsr.selection.uncertainty import prediction_interval, prediction_std
-from test_refit import LIBRARY, ONE, law, training
 
 X1, X2 = [[1, 0, 1]], [[1, 0, 2]]
 

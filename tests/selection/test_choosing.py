@@ -12,6 +12,7 @@ import pytest
 
 import gsr
 from drawn_laws import ALL
+from fitted_laws import ONE, front, sample
 from gsr import GSRRegressor
 from gsr.cli import main
 from gsr.encoding import encode, encode_target
@@ -20,8 +21,6 @@ from gsr.exceptions import GSRError
 from gsr.selection import criteria, kinds, reasons
 from gsr.selection.poles import Poles
 from gsr.table import EquationTable
-from test_refit import ONE
-from test_selection import front, sample
 
 RNG = np.random.default_rng(0)
 X = np.geomspace(0.3, 60, 40)[:, None]

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from fitted_laws import ONE, law, training
 from gsr.selection.refit import refit
 from gsr.selection.rounding import known_bits, rounded, simplest
 from gsr.selection.target_scale import refine
-from test_refit import ONE, law, training
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
+from fitted_laws import ONE, front, sample
 from gsr import GSRRegressor
 from gsr.selection import reasons
-from test_refit import ONE
-from test_selection import front, sample
 
 X1, SQUARE = [[1, 0, 1]], [[3, 0, 1]]
 
