@@ -222,7 +222,7 @@ def errors_on_one_side(law: LawLike, data: Training) -> tuple[float, float]:
 
 # ---- refined constants ---------------------------------------------------------------------------
 
-STEPS = 50
+STEPS = 100
 #: Stop when a step would gain less than this part of the squared error.
 GAIN = 1e-9
 DAMPING = 1e-3
