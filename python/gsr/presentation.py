@@ -14,7 +14,7 @@ from gsr import selection, validation
 from gsr.equation import Equation
 from gsr.exceptions import GSRError, SeveralTargetsError
 from gsr.rows import Missing
-from gsr.selection import FrontEntry, PolePolicy, criteria, kinds, reasons
+from gsr.selection import FrontEntry, PolePolicy, choice, criteria, kinds
 from gsr.selection.criteria import Criterion
 from gsr.selection.fitted import FAILURES
 from gsr.threads import one_thread
@@ -102,7 +102,7 @@ class Presentation:
         if index is not None:
             if criterion is not None:
                 raise GSRError("give either a criterion or an index, not both")
-            self._present(chosen, reasons.BY_INDEX)
+            self._present(chosen, choice.BY_INDEX)
             return self
         asked = self.criterion if criterion is None else criterion
         criteria.check(asked)
@@ -118,7 +118,7 @@ class Presentation:
         chosen = self._entry(None)
         compared = [*self.front_, *self._others]
         with one_thread():
-            return reasons.why(
+            return choice.why(
                 chosen,
                 compared,
                 getattr(self, "n_rows_", 0),
@@ -314,10 +314,10 @@ class Presentation:
         with one_thread():
             self.support_ = kinds.support(chosen, entries, until)
         self.equation_ = chosen.label(self.level_)
-        self.criterion_, self.criterion_value_ = reasons.name_of(criterion), None
-        if criterion != reasons.BY_INDEX:
+        self.criterion_, self.criterion_value_ = choice.name_of(criterion), None
+        if criterion != choice.BY_INDEX:
             n_rows = getattr(self, "n_rows_", 0)
-            self.criterion_value_ = reasons.value_of(chosen, entries, n_rows, criterion)
+            self.criterion_value_ = choice.value_of(chosen, entries, n_rows, criterion)
 
     def _check_known(self, criterion: Criterion) -> None:
         """Raise if a model that was read lacks what a criterion needs."""

@@ -18,7 +18,7 @@ from gsr.cli import main
 from gsr.encoding import encode, encode_target
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
-from gsr.selection import criteria, kinds, reasons
+from gsr.selection import choice, criteria, kinds
 from gsr.selection.poles import Poles
 from gsr.table import EquationTable
 
@@ -187,7 +187,7 @@ def test_a_law_that_was_passed_over_for_a_pole_is_named():
     chosen, shorter = front([[X1, SQUARE], [CUBE, ONE]], data)
     vars(chosen)["length"], vars(shorter)["length"] = -10.0, -14.0
     vars(shorter)["poles"] = Poles("unsafe", "division by 0", np.array([0.3]))
-    told = reasons.why(chosen, [chosen, shorter], 30, "mdl", -10.0)
+    told = choice.why(chosen, [chosen, shorter], 30, "mdl", -10.0)
     assert told.startswith("shortest description without a pole; ")
     assert "is 4.0 bits shorter but has a pole at x1 = 0.3" in told
 

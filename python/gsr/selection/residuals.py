@@ -63,8 +63,7 @@ def standard(columns: Array) -> Array:
     sized = columns / np.abs(columns).max(axis=0, initial=0.0)
     centred = sized - sized.mean(axis=0)
     centred /= np.abs(centred).max(axis=0, initial=0.0)
-    standardised: Array = centred / centred.std(axis=0)
-    return standardised
+    return np.asarray(centred / centred.std(axis=0))
 
 
 def normalised_ranks(values: Array) -> Array:
@@ -118,8 +117,7 @@ class Scores:
 
     def beyond(self, columns: Array) -> Array:
         """Return what the law's constants cannot absorb of columns of unit norm."""
-        rest: Array = columns - self.absorbed @ (self.absorbed.T @ columns)
-        return rest
+        return np.asarray(columns - self.absorbed @ (self.absorbed.T @ columns))
 
 
 def orthonormal(columns: Array) -> Array:
@@ -335,7 +333,7 @@ def structure_probability(
     slopes = None if jacobian is None else jacobian[rows]
     table = table[:, [varies(column) for column in table.T]]
     with one_thread():
-        chances = [] if slopes is None else [_refitted(r, slopes), _offset(r, slopes)]
+        chances = [] if slopes is None else _linear_tests(r, slopes)
         scores = _scores(r, slopes, f, table, n_constants)
         for order in _orders(f, table):
             chances += [serial(scores, order), smooth(scores, order)]
@@ -359,25 +357,21 @@ def _orders(prediction: Array, X: Array) -> list[Indices]:
     return found
 
 
-def _offset(r: Array, jacobian: Array) -> float:
-    """F test of a constant beside the law, which the other tests take for granted."""
-    basis = orthonormal(jacobian)
-    constant = np.ones(len(r)) - basis @ basis.sum(axis=0)
-    left = r - basis @ (basis.T @ r)
-    size, freedom = float(constant @ constant), len(r) - basis.shape[1] - 1
-    if freedom < 1 or size <= NEGLIGIBLE * len(r):
-        return 1.0
-    return _by_chance(1, float(constant @ left) ** 2 / size, float(left @ left), freedom)
+def _linear_tests(r: Array, jacobian: Array) -> list[float]:
+    """F tests of other constants of the same law, and of a constant beside it.
 
-
-def _refitted(r: Array, jacobian: Array) -> float:
-    """F test of what other constants of the same law would explain; nothing once it is fitted."""
-    basis = orthonormal(jacobian)
-    p, freedom = basis.shape[1], len(r) - basis.shape[1]
-    if p == 0 or freedom <= 0:
-        return 1.0
-    along = basis.T @ r
-    return _by_chance(p, float(along @ along), float(r @ r), freedom)
+    The first explain nothing once the law is fitted, the second the other tests take for granted.
+    """
+    basis, chances = orthonormal(jacobian), [1.0, 1.0]
+    p, freedom, along = basis.shape[1], len(r) - basis.shape[1], basis.T @ r
+    if p > 0 and freedom > 0:
+        chances[0] = _by_chance(p, float(along @ along), float(r @ r), freedom)
+    constant, left = np.ones(len(r)) - basis @ basis.sum(axis=0), r - basis @ along
+    size = float(constant @ constant)
+    if freedom > 1 and size > NEGLIGIBLE * len(r):
+        explained = float(constant @ left) ** 2 / size
+        chances[1] = _by_chance(1, explained, float(left @ left), freedom - 1)
+    return chances
 
 
 def _scores(r: Array, jacobian: Array | None, f: Array, X: Array, n_constants: int) -> Scores:
@@ -428,5 +422,4 @@ def _local_size(noise: Array, ranks: Array) -> Array:
     floor = ROUNDING * np.abs(noise).max()
     size = np.log(np.maximum(np.abs(noise), floor))
     powers = np.vander(2.0 * ranks, 3)
-    fitted: Array = np.exp(powers @ np.linalg.lstsq(powers, size, rcond=None)[0])
-    return fitted
+    return np.asarray(np.exp(powers @ np.linalg.lstsq(powers, size, rcond=None)[0]))

@@ -90,8 +90,7 @@ def duplicates(equations: Sequence[Equation], X: Array) -> dict[int, int]:
 
 def some_rows(X: Array) -> Array:
     """Return rows of a table, at most `ROWS`."""
-    rows: Array = X[np.unique(np.linspace(0, len(X) - 1, min(len(X), ROWS)).astype(int))]
-    return rows
+    return np.asarray(X[np.unique(np.linspace(0, len(X) - 1, min(len(X), ROWS)).astype(int))])
 
 
 def sample(equation: Equation, X: Array | None = None) -> Array:

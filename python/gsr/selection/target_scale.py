@@ -60,14 +60,12 @@ class TargetScale:
     def f(self, X: Array) -> Array:
         """Return f(x)."""
         with np.errstate(all="ignore"):
-            values: Array = self.data.features(self.law, X) @ self.alpha
-        return values
+            return np.asarray(self.data.features(self.law, X) @ self.alpha)
 
     def g(self, y: Array) -> Array:
         """Return g(y)."""
         with np.errstate(all="ignore"):
-            values: Array = self.data.targets(self.law, y) @ self.beta
-        return values
+            return np.asarray(self.data.targets(self.law, y) @ self.beta)
 
     @cached_property
     def _least_step(self) -> float:
@@ -86,8 +84,7 @@ class TargetScale:
             # At the edge of the domain one side has to do.
             up_fine, down_fine = np.isfinite(up), np.isfinite(down)
             rise = np.where(up_fine, up, middle) - np.where(down_fine, down, middle)
-            slopes: Array = rise / (step * (up_fine.astype(float) + down_fine))
-        return slopes
+            return np.asarray(rise / (step * (up_fine.astype(float) + down_fine)))
 
     def solve(self, X: Array, y: Array) -> Array:
         """Return the y of each row of X that is nearest to the data; NaN without a solution."""
@@ -144,8 +141,7 @@ class TargetScale:
 
     def _step(self, y: Array, f: Array) -> Array:
         with np.errstate(all="ignore"):
-            step: Array = (self.g(y) - f) / self.slope(y)
-        return step
+            return np.asarray((self.g(y) - f) / self.slope(y))
 
 
 def bounded(rows: Array, slope: Array) -> Array:
