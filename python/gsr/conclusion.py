@@ -56,34 +56,43 @@ def conclude(
     that the search gave them.
     """
     parts = _schedule(until, problem.is_counted)
+
+    def choose(until: float | None) -> FrontEntry:
+        n_rows = len(entries[0].data.y) if entries and entries[0].data is not None else 0
+        return selection.best(entries, n_rows, criterion, poles, until)
+
     with one_thread():
         if not any(law.exact for law in laws):
-            if problem.errors == "auto":
-                near = promising(laws, problem.data, parts(NOISE))
-                best = choose_noise(near, problem.data, parts(NOISE))
-                if best is not None and problem.differs(best.data):
-                    problem = problem.weighted(best)
+            problem = _with_noise_judged(problem, laws, parts(NOISE))
             laws = without_repeats([*laws, *problem.freed(laws, parts(FREED))])
         elif not callable(criterion) and problem.keeps_exact_laws:
             laws = _beside_exact(laws, problem.data.spread)
         entries = problem.entries(laws, held, parts(FITTED))
         again = problem.noise.follows_law or problem.everything is not None
-        chosen = _choose(entries, criterion, poles, parts(CHOSEN if again else PRESENTED))
+        chosen = choose(parts(CHOSEN if again else PRESENTED))
         if problem.noise.follows_law and not chosen.exact and not is_late(parts(CHOSEN)):
             problem = problem.around(chosen.law)
             entries = problem.entries([entry.law for entry in entries], held, parts(REFITTED))
-            chosen = _choose(entries, criterion, poles, parts(PRESENTED))
+            chosen = choose(parts(PRESENTED))
         elif problem.data.weights is not None and problem.noise.kind == "constant":
             problem = problem.with_weighted_noise(chosen.law)
             entries = [replace(entry, data=problem.data) for entry in entries]
-            chosen = _choose(entries, criterion, poles, parts(PRESENTED))
+            chosen = choose(parts(PRESENTED))
         if problem.everything is not None:
             entries = _on_all_rows(entries, chosen, problem, problem.everything, parts(REFITTED))
-            chosen = _choose(entries, criterion, poles, parts(SHORTENED))
+            chosen = choose(parts(SHORTENED))
         if not chosen.exact:
             entries = _shortened(entries, chosen, problem, parts(SHORTENED))
-            chosen = _choose(entries, criterion, poles, parts(PRESENTED))
+            chosen = choose(parts(PRESENTED))
         return _presented(entries, chosen, problem, parts(PRESENTED))
+
+
+def _with_noise_judged(problem: Problem, laws: Sequence[LawLike], until: float | None) -> Problem:
+    """Return the problem with the noise that the laws speak for, if that is left open."""
+    if problem.errors != "auto":
+        return problem
+    best = choose_noise(promising(laws, problem.data, until), problem.data, until)
+    return problem.weighted(best) if best is not None and problem.differs(best.data) else problem
 
 
 def _beside_exact(laws: Sequence[LawLike], spread: float) -> list[LawLike]:
@@ -112,13 +121,6 @@ def _schedule(until: float | None, is_counted: bool) -> Callable[[float], float 
         return start + (part + SPARE * is_counted) * max(until - start, 0.0)
 
     return end
-
-
-def _choose(
-    entries: list[FrontEntry], criterion: Criterion, poles: PolePolicy, until: float | None
-) -> FrontEntry:
-    n_rows = len(entries[0].data.y) if entries and entries[0].data is not None else 0
-    return selection.best(entries, n_rows, criterion, poles, until)
 
 
 def _on_all_rows(

@@ -117,20 +117,14 @@ class Session:
 
     # ---- time --------------------------------------------------------------------------------
 
-    @property
-    def deadline(self) -> float | None:
-        """When search and final fits must end, on the clock of `time.perf_counter`."""
-        if self.max_time is None:
-            return None
-        return self.started + self.max_time + OVERRUN - self.problem.verdict_seconds
-
     def final_deadline(self, status: str) -> float | None:
-        """Return when the final fits must end: soon after Ctrl-C."""
-        deadline = self.deadline
-        if status != "interrupted":
-            return deadline
-        soon = time.perf_counter() + AFTER_INTERRUPTION
-        return soon if deadline is None else min(deadline, soon)
+        """Return when the final fits must end, by `time.perf_counter`: soon after Ctrl-C."""
+        ends = []
+        if self.max_time is not None:
+            ends = [self.started + self.max_time + OVERRUN - self.problem.verdict_seconds]
+        if status == "interrupted":
+            ends.append(time.perf_counter() + AFTER_INTERRUPTION)
+        return min(ends, default=None)
 
     def _time_left(self) -> float | None:
         if self.max_time is None:

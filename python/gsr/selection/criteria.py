@@ -43,7 +43,8 @@ _LOG_NORM = (
 def heavy_tailed_bits(residuals: Array) -> float:
     """Return the bits of residuals under Student's t of the likeliest scale.
 
-    Without it a few outliers would be worth a law that follows them.
+    Without it a few outliers would be worth a law that follows them. The bits are those beyond as
+    many normal residuals of variance 1, so that they compare with N log2 of a standard deviation.
     """
     largest = float(np.abs(residuals).max(initial=0.0))
     if not math.isfinite(largest):

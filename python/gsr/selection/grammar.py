@@ -63,7 +63,10 @@ class Choice(NamedTuple):
 
 
 def choices(total: Sum, context: str = LAW, lone: bool = False) -> Iterator[Choice]:
-    """Yield the choices that make an expression."""
+    """Yield the choices that make an expression.
+
+    A `lone` variable has a dimension more often than not, so that functions of it need a constant.
+    """
     terms = [*total.varying, *filter(None, [total.constant])]
     for k, term in enumerate(terms):
         if k:
@@ -200,7 +203,8 @@ def law_structure_bits(
     """Return the bits of a law's expression without the digits of its constants.
 
     That a constant stands somewhere is part of the structure. Of the spellings of a law, such as
-    ``ln y = a + b x`` and ``y = c exp(b x)``, the cheapest counts.
+    ``ln y = a + b x`` and ``y = c exp(b x)``, the cheapest counts. `unit_terms` are the places in
+    phi whose coefficient is 1 or -1, and so is not written.
     """
     left = side(psi, target_library, {0})
     right = side(phi, library, unit_terms)

@@ -24,6 +24,7 @@ from gsr.selection.expressions import ONCE, UNIT, Base, Call, Exponent, Sum, Ter
 from gsr.selection.fitted import FAILURES
 from gsr.selection.grammar import side
 from gsr.selection.noise import Loss, Noise
+from gsr.selection.simplify import some_rows
 from gsr.selection.target_scale import TargetScale, refine, rmse
 from gsr.transformation import POWERS, Array
 
@@ -40,8 +41,6 @@ NESTED = 0.01
 #: Laws whose predictions differ by less than this part of the error are the same to the data.
 SAME = 0.02
 ROUNDING = 1e-9
-#: Rows on which predictions are compared.
-ROWS = 200
 CONSTANT, LN_TARGET = "1", "ln(1 x1^1)^1"
 TARGET_POWERS = tuple(
     Exponent(sign * n) for n in dict.fromkeys(POWERS.values()) for sign in (1, -1)
@@ -219,7 +218,15 @@ def support(chosen: FrontEntry, entries: Iterable[FrontEntry], until: float | No
     if chosen.exact:
         return 1.0
     others = [e for e in shortest_first(entries, until) if e is not chosen and is_known(e)]
-    rivals = (e for e in in_time(others, until, MOST_KINDS) if _rivals(e, chosen))
+    rivals = (
+        entry
+        for entry in in_time(others, until, MOST_KINDS)
+        if has_length(entry)
+        and bits_above(entry, chosen) < FAR_BEHIND
+        and _has_equation(entry)
+        and entry.is_sound
+        and entry.is_tame
+    )
     kinds = of_different_kinds(chain([chosen], rivals), MOST_KINDS)[1:]
     kinds = [
         each
@@ -254,25 +261,13 @@ def _reproduces(entry: FrontEntry, other: FrontEntry) -> bool:
         return False
 
 
-def _rivals(entry: FrontEntry, chosen: FrontEntry) -> bool:
-    if not has_length(entry) or not bits_above(entry, chosen) < FAR_BEHIND:
-        return False
-    return _has_equation(entry) and entry.is_sound and entry.is_tame
-
-
-def _rows(entry: FrontEntry) -> Array:
-    assert entry.data is not None
-    n = len(entry.data.y)
-    return np.unique(np.linspace(0, n - 1, min(n, ROWS)).astype(int))
-
-
 def _predicted(entry: FrontEntry) -> Array:
     """Return predictions for some training rows; none if they are not known any more."""
     if entry.data is None:
         return np.empty(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PredictionWarning)
-        return entry.equation.predict(entry.data.X[_rows(entry)])
+        return entry.equation.predict(some_rows(entry.data.X))
 
 
 def _same(values: Array, others: Array, entry: FrontEntry) -> bool:
@@ -282,7 +277,8 @@ def _same(values: Array, others: Array, entry: FrontEntry) -> bool:
         return False
     if not np.array_equal(known, np.isfinite(others)):
         return False
-    weights = None if entry.data.weights is None else entry.data.weights[_rows(entry)][known]
+    weights = entry.data.weights
+    weights = None if weights is None else some_rows(weights)[known]
     size = float(np.median(np.abs(values[known])))
     difference = np.average((values[known] - others[known]) ** 2, weights=weights)
     return math.sqrt(difference) <= max(SAME * entry.rmse, ROUNDING * size)

@@ -47,22 +47,13 @@ class Simple(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Rounded:
-    """A law with some constants rounded to simple numbers and the others fitted again.
-
-    Parameters
-    ----------
-    law : FittedLaw
-        The law, with its error.
-    texts : tuple of (str or None)
-        The simple number for each of the law's `constants`, such as ``"1/2"`` or ``"3 pi/4"``;
-        None where a constant stays as it is.
-    bits : float
-        Bits of all constants.
-    """
+    """A law with some constants rounded to simple numbers and the others fitted again."""
 
     law: FittedLaw
+    #: The simple number for each of the law's `constants`, such as ``"1/2"`` or ``"3 pi/4"``; None
+    #: where a constant stays as it is.
     texts: tuple[str | None, ...]
-    bits: float
+    bits: float  # of all constants
 
     @property
     def any(self) -> bool:

@@ -46,7 +46,15 @@ def implicit(equation: Equation, X: Array | None = None) -> str:
     if equation.text:
         return equation.text
     if equation not in _implicit:
-        _implicit[equation] = _shorter_right(equation, sample(equation, X))
+        left = equation._left()  # names are free text: " = " may be in them
+        text = equation.as_encoded()[len(left) + len(" = ") :]
+        if not PLAIN.fullmatch(text):
+            form, rows = _folded(equation.sympy().rhs), sample(equation, X)
+            if _length(written(form)) < _length(text):
+                values = evaluate(equation.phi, equation.library, rows) @ equation.alpha
+                same = _agree(values, _values(form, equation.feature_names, rows))
+                text = written(form) if same else text
+        _implicit[equation] = f"{left} = {text}"
     return _implicit[equation]
 
 
@@ -55,8 +63,14 @@ def explicit(equation: Equation, X: Array | None = None, seconds: float = LIMIT)
 
     Where the data meet several branches, each of them is there, with "or" between.
     """
+    name = shown_name(equation.target_name)
+    if equation._left() == name:
+        return implicit(equation, X)
     if equation not in _explicit:
-        _explicit[equation] = _solved(equation, sample(equation, X), seconds)
+        names, rows = equation.feature_names, sample(equation, X)
+        forms = [simplified(form, names, rows, seconds) for form in equation.explicit()]
+        texts = dict.fromkeys(written(form) for form in forms)
+        _explicit[equation] = " or ".join(f"{name} = {text}" for text in texts)
     return _explicit[equation]
 
 
@@ -89,7 +103,7 @@ def duplicates(equations: Sequence[Equation], X: Array) -> dict[int, int]:
 
 
 def some_rows(X: Array) -> Array:
-    """Return rows of a table, at most `ROWS`."""
+    """Return rows of a table, at most `ROWS`, evenly spread."""
     return np.asarray(X[np.unique(np.linspace(0, len(X) - 1, min(len(X), ROWS)).astype(int))])
 
 
@@ -100,33 +114,6 @@ def sample(equation: Equation, X: Array | None = None) -> Array:
     rng = np.random.default_rng(0)
     shape = (ROWS // 2, len(equation.feature_names))
     return np.vstack([rng.uniform(0.1, 3.0, shape), rng.normal(0.0, 2.0, shape)])
-
-
-# ---- the two sides -----------------------------------------------------------------------------
-
-
-def _shorter_right(equation: Equation, X: Array) -> str:
-    left = equation._left()  # names are free text: " = " may be in them
-    text = equation.as_encoded()[len(left) + len(" = ") :]
-    if PLAIN.fullmatch(text):
-        return f"{left} = {text}"
-    form = _folded(equation.sympy().rhs)
-    right = written(form)
-    if _length(right) < _length(text):
-        values = evaluate(equation.phi, equation.library, X) @ equation.alpha
-        if _agree(values, _values(form, equation.feature_names, X)):
-            text = right
-    return f"{left} = {text}"
-
-
-def _solved(equation: Equation, X: Array, seconds: float) -> str:
-    name = shown_name(equation.target_name)
-    if equation._left() == name:
-        return implicit(equation, X)
-    names = equation.feature_names
-    forms = [simplified(form, names, X, seconds) for form in equation.explicit()]
-    texts = dict.fromkeys(written(form) for form in forms)
-    return " or ".join(f"{name} = {text}" for text in texts)
 
 
 def _length(text: str) -> int:
