@@ -221,3 +221,24 @@ def drawn_laws(count, seed=0):
     rng = np.random.default_rng(seed)
     kinds = list(KINDS)
     return [draw(kinds[i % len(kinds)], rng) for i in range(count)]
+
+
+def wider_matrix(rng, library, d=3):
+    """Return a random matrix with everything that the paper's have not."""
+    n = rng.randint(1, 4)
+    room = 6  # weights that the core takes
+    matrix = []
+    for i in range(1, n + 1):
+        kind = rng.choice([0, 1, 2] if room < 3 else [0, 1, 2, 3])
+        pool = [*range(1, d + 1)] * 2 + [ONE, *range(ROW + i + 1, ROW + n + 1)]
+        operands = rng.choices(pool, k=rng.randint(1, 3) if kind else 1)
+        code = rng.choice([1, 1, -1]) * rng.randrange(1, len(library))
+        if kind == 3:  # a weighted sum
+            room -= len(operands)
+            matrix.append(
+                [code, kind, *operands, *(round(rng.uniform(-2, 2), 3) for _ in operands)]
+            )
+        else:
+            signed = [rng.choice([1, 1, -1]) * o for o in operands]
+            matrix.append([code, kind, *signed, *[0] * (3 - len(signed))])
+    return matrix

@@ -15,10 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gsr import _core
+from gsr.encoding.fold import Values
 from gsr.encoding.rows import PRODUCT, IntegerMatrix, factors
-from gsr.encoding.values import Values
 from gsr.library import Library
-from gsr.traits import TRAITS
 
 Array = npt.NDArray[np.float64]
 Draw = Callable[[], IntegerMatrix]
@@ -32,7 +31,22 @@ TRIES_PER_SLOT = 6
 
 #: The built-in transformations as functions of (x, out).
 FUNCTIONS: dict[str, Callable[[Array, Array], Any]] = {
-    name: traits.numpy for name, traits in TRAITS.items() if traits.numpy is not None
+    "one": lambda t, out: out.fill(1.0),
+    "identity": lambda t, out: np.copyto(out, t),
+    "inverse": np.reciprocal,
+    "square": np.square,
+    "cube": lambda t, out: np.multiply(np.multiply(t, t, out=out), t, out=out),
+    "sqrt": np.sqrt,
+    "cos": np.cos,
+    "sin": np.sin,
+    "tan": np.tan,
+    "tanh": np.tanh,
+    "exp": np.exp,
+    "ln": lambda t, out: np.log(np.abs(t, out=out), out=out),
+    "exp_neg": lambda t, out: np.exp(np.negative(t, out=out), out=out),
+    "cbrt": np.cbrt,
+    "abs": np.abs,
+    "arctan": np.arctan,
 }
 
 

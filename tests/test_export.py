@@ -9,12 +9,12 @@ import warnings
 import numpy as np
 import pytest
 
+from drawn_laws import wider_matrix
 from gsr import GSRError, Transformation, export
 from gsr.encoding import encode, encode_target, evaluate
 from gsr.equation import Equation
 from gsr.export.names import identifiers
 from gsr.library import PRESETS, Library
-from test_encoding import wider_matrix
 
 ALL = PRESETS["all"]
 RNG = np.random.default_rng(0)

@@ -9,9 +9,9 @@ import pytest
 
 from gsr import GSRRegressor
 from gsr.problem import make_evolution
+from gsr.rows import MAX_ROWS, MORE_ROWS
 from gsr.selection.variants import with_a_part_less
 from gsr.session import Session
-from gsr.subset import MAX_ROWS, MORE_ROWS
 
 N = 8000
 

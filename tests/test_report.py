@@ -19,6 +19,7 @@ from gsr import GSRError, GSRRegressor, report
 from gsr.report import mathml
 from gsr.runs import run_folder
 from gsr.runs.config import Config
+from gsr.runs.outcome import Outcome
 from gsr.selection.poles import Poles
 
 pytest.importorskip("matplotlib")
@@ -204,9 +205,9 @@ def run(tmp_path, model):
     folder = tmp_path / "a run"
     folder.mkdir()
     X, y = evil_table()
-    config = Config({"data": {"target": y.name}, "run": {"seed": 7}})
-    data = str(tmp_path / "some <data>.csv")
-    outcome = run_folder.Outcome(model, X.to_numpy(), y.to_numpy(), config, data, "ab12")
+    data = {"path": str(tmp_path / "some <data>.csv"), "target": y.name}
+    config = Config({"data": data, "run": {"seed": 7}})
+    outcome = Outcome(model, X.to_numpy(), y.to_numpy(), config, "ab12")
     return run_folder.write(folder, outcome)
 
 

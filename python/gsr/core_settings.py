@@ -13,6 +13,7 @@ from typing import Any
 from gsr import _core, options
 from gsr.exceptions import GSRError
 from gsr.options import Option
+from gsr.value_types import Number
 
 #: What a preset changes from the core's defaults.
 PRESETS: dict[str, dict[str, Any]] = {
@@ -49,7 +50,10 @@ def settings_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
     options.check_parameters(given)
     values = {**_defaults(given.get("solver", "well_posed")), **given}
     _check_together(values)
-    return {**values, **{name: known[name].type.plain(value) for name, value in given.items()}}
+    for name, value in given.items():
+        kind = known[name].type
+        values[name] = kind.kind(value) if isinstance(kind, Number) else value
+    return values
 
 
 def _defaults(solver: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Time limits for loops and blocks of Python code."""
+"""Time limits for loops and blocks of Python code, on the clock of `time.perf_counter`."""
 
 from __future__ import annotations
 
@@ -17,22 +17,15 @@ GRACE = 0.1
 
 
 def is_late(until: float | None) -> bool:
-    """Tell whether the time is up, on the clock of `time.perf_counter`."""
+    """Whether the time is up."""
     return until is not None and time.perf_counter() > until
 
 
 def in_time(items: Iterable[T], until: float | None, least: int = 1) -> Iterator[T]:
-    """Yield items until the time is up.
+    """Yield items, the best ones first, until the time is up.
 
-    Parameters
-    ----------
-    items : iterable
-        The best ones first.
-    until : float, optional
-        When to end, on the clock of `time.perf_counter`.
-    least : int
-        So many are yielded though it is late, but within `GRACE` seconds; the first of them in any
-        case.
+    `least` items are yielded though it is late, but within `GRACE` seconds; the first of them in
+    any case.
     """
     end = None if until is None else until + GRACE
     remaining = iter(items)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,19 +13,21 @@ import numpy as np
 import numpy.typing as npt
 
 from gsr.encoding import decode, evaluate, latex, law_complexity
-from gsr.encoding.fold import fold
+from gsr.encoding.fold import fold, negative_arguments, values_of
 from gsr.encoding.matrices import Decoder
 from gsr.encoding.rows import Argument, Matrix, is_constant, rows
-from gsr.encoding.values import negative_arguments, row_values
 from gsr.encoding.writing import Writer, shown_name, text, weighted_sum
 from gsr.exceptions import GSRError, PredictionWarning
+from gsr.lazy import sympy
 from gsr.library import Library
-from gsr.prediction.explicit import explicit, logarithms
-from gsr.prediction.inversion import Inversion
+from gsr.prediction.explicit import explicit
+from gsr.prediction.inversion import Inversion, Solution, logarithms
 from gsr.transformation import Array
 
 Bars = tuple[tuple[int, ...], ...]
 Terms = list[tuple[float, Any]]
+#: Coefficient, matrix, library, names of the variables, and rows of ln with bars.
+Part = tuple[float, Matrix, Library, tuple[str, ...], tuple[int, ...]]
 ROWS_NAMED = 5
 
 
@@ -144,15 +146,14 @@ class Equation:
 
     def as_encoded(self) -> str:
         """Return the law as text, term by term."""
-        return f"{self._written(self._target_parts())} = {self._written(self._feature_parts())}"
+        return f"{self._left()} = {_written(self._parts('x'))}"
 
     def terms(self) -> tuple[Terms, Terms]:
         """Return (target terms, feature terms), each as (coefficient, SymPy expression)."""
-        target = [
-            (float(b), decode(m, self.target_library, (self.target_name,), absolute=bars))
-            for m, b, bars in zip(self.psi, self.beta, self.absolute_target, strict=True)
-        ]
-        features = [(float(self.alpha[k]), self.feature_term(k)) for k in self._order()]
+        target, features = (
+            [(c, decode(m, library, names, absolute=bars)) for c, m, library, names, bars in parts]
+            for parts in (self._parts("y"), self._parts("x"))
+        )
         return target, features
 
     def feature_term(self, k: int) -> Any:
@@ -169,8 +170,6 @@ class Equation:
 
     def sympy(self) -> Any:
         """Return the law as a SymPy equation, with the coefficients as they are."""
-        import sympy
-
         left, right = (
             sympy.Add(*(e if c == 1 else sympy.Float(c) * e for c, e in side))
             for side in self.terms()
@@ -205,26 +204,18 @@ class Equation:
         libraries = (self.library, self.target_library)
         return law_complexity(self.psi, self.phi, *libraries, len(self.feature_names))
 
-    def _order(self) -> list[int]:
-        """Return the feature terms as they are written: the constant last."""
-        return sorted(range(len(self.phi)), key=lambda k: is_constant(self.phi[k], self.library))
+    def _left(self) -> str:
+        return _written(self._parts("y"))
 
-    def _target_parts(self) -> list[tuple[float, Matrix, Library, Any, Any]]:
-        parts = zip(self.beta, self.psi, self.absolute_target, strict=True)
-        return [(float(b), m, self.target_library, (self.target_name,), a) for b, m, a in parts]
-
-    def _feature_parts(self) -> list[tuple[float, Matrix, Library, Any, Any]]:
-        return [
-            (float(self.alpha[k]), self.phi[k], self.library, self.feature_names, bars)
-            for k, bars in ((k, self.absolute_features[k]) for k in self._order())
-        ]
-
-    def _written(self, parts: list[tuple[float, Matrix, Library, Any, Any]]) -> str:
-        terms: list[tuple[float, Callable[[str], str]]] = [
-            (c, partial(_term, matrix, library, names, bars))
-            for c, matrix, library, names, bars in parts
-        ]
-        return weighted_sum(terms)
+    def _parts(self, side: str) -> list[Part]:
+        """Return the terms of a side ("y" or "x") as they are written: the constant last."""
+        if side == "y":
+            found = zip(self.beta, self.psi, self.absolute_target, strict=True)
+            names, library = (self.target_name,), self.target_library
+            return [(float(b), m, library, names, bars) for b, m, bars in found]
+        found = zip(self.alpha, self.phi, self.absolute_features, strict=True)
+        parts = [(float(a), m, self.library, self.feature_names, bars) for a, m, bars in found]
+        return sorted(parts, key=lambda part: is_constant(part[1], self.library))
 
     # ---- prediction --------------------------------------------------------------------------
 
@@ -249,24 +240,32 @@ class Equation:
                 f"X must have {len(self.feature_names)} columns ({', '.join(self.feature_names)}),"
                 f" but its shape is {table.shape}"
             )
-        with np.errstate(all="ignore"):
-            v = evaluate(self.phi, self.library, table) @ self.alpha if self.phi else 0.0
-        v = np.broadcast_to(np.asarray(v, dtype=float), (len(table),))
-        solution = self.inversion.solve(v, table)
+        solution = self.solution(table)
         if not solution.solved.all():
-            self._warn_unsolved(table, v, ~solution.solved)
+            self._warn_unsolved(table, ~solution.solved)
         if solution.guessed.any():
             self._warn_guessed(solution.guessed)
         return solution.values
 
-    def _warn_unsolved(self, X: Array, v: Array, unsolved: Any) -> None:
+    def solution(self, X: Array) -> Solution:
+        """Return the y of each row of X, without warnings."""
+        return self.inversion.solve(self._right(X), X)
+
+    def _right(self, X: Array) -> Array:
+        """Return f(x)."""
+        with np.errstate(all="ignore"):
+            v = evaluate(self.phi, self.library, X) @ self.alpha if self.phi else 0.0
+        return np.broadcast_to(np.asarray(v, dtype=float), (len(X),))
+
+    def _warn_unsolved(self, X: Array, unsolved: Any) -> None:
+        v = self._right(X)
         reasons = np.full(len(X), f"f(x) is outside the range of {self._left()}", dtype=object)
         reasons[self.inversion.overflows(v)] = f"{shown_name(self.target_name)} overflows"
         reasons[~np.isfinite(v)] = "f(x) overflows"
         writer = Writer(self.library, self._name, ())
         for row in (row for matrix in self.phi for row in rows(matrix, self.library)):
             if row is not None:  # inner rows come later, and are the better reason
-                undefined = ~np.isfinite(row_values(row, X, self.library))
+                undefined = ~np.isfinite(values_of(row, X, self.library))
                 reasons[undefined] = f"{writer.basis_function([row])} is undefined"
         for k, name in enumerate(self.feature_names):
             reasons[~np.isfinite(X[:, k])] = f"{shown_name(name)} is not finite"
@@ -285,11 +284,13 @@ class Equation:
             stacklevel=3,
         )
 
-    def _left(self) -> str:
-        return self._written(self._target_parts())
+
+def _written(parts: list[Part]) -> str:
+    return weighted_sum([(part[0], partial(_term, part)) for part in parts])
 
 
-def _term(matrix: Matrix, library: Library, names: Any, bars: Any, size: str = "") -> str:
+def _term(part: Part, size: str) -> str:
+    _, matrix, library, names, bars = part
     if is_constant(matrix, library):
         return size or "1"
     return text(matrix, library, names, absolute=bars, coefficient=size)

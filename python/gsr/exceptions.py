@@ -57,19 +57,7 @@ class MissingWarning(UserWarning):
 def suggestion(name: object, known: Iterable[str], *, otherwise_list: bool = False) -> str:
     """Return the end of a message about an unknown name: what may have been meant.
 
-    Parameters
-    ----------
-    name : object
-        What was given.
-    known : iterable of str
-        What there is.
-    otherwise_list : bool
-        Without a near name, list all of them.
-
-    Returns
-    -------
-    str
-        Begins with a semicolon, or is empty.
+    Without a near name it is empty, or a list of all of them.
     """
     names = list(known)
     near = get_close_matches(str(name), names, n=1)

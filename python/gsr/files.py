@@ -1,41 +1,50 @@
-"""Files: read from anywhere, written in one step or not at all."""
+"""Files: read from anywhere, and written whole or not at all."""
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import io
 import os
+import re
+import secrets
+import shutil
 import stat
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
 from gsr.exceptions import GSRError
-from gsr.whole_files import write_whole
+
+PathLike = str | os.PathLike[str]
 
 GZIP = b"\x1f\x8b"
 #: Bytes by which the kind of a file is told.
 START = 64
 #: What unpacks to more than this many bytes, and to more times its size, is no table.
 MOST_UNPACKED, MOST_TIMES = 1 << 27, 200
+#: Longer than any model; what is longer is something else.
+MOST_BYTES = 2**30
+_LEFTOVER = re.compile(r"\.[0-9a-f]{12}\.tmp$")
 
 
 class WritingError(OSError):
     """A result could not be written; the message says which and why."""
 
 
-class Source:
-    """A file to read, more than once if need be; pipes and standard input are kept in memory.
+# ---- reading -------------------------------------------------------------------------------------
 
-    Parameters
-    ----------
-    path : str or path
-        ``"-"`` is standard input.
+
+class Source:
+    """A file to read, more than once if need be; ``"-"`` is standard input.
+
+    Pipes and standard input are kept in memory.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: PathLike) -> None:
         self.path = Path(path)
         self.name = "standard input" if str(path) == "-" else str(path)
         self._content: bytes | None = None
@@ -116,7 +125,27 @@ class _Unpacked(gzip.GzipFile):
         self._stream.close()
 
 
-def sha256(path: str | os.PathLike[str]) -> str:
+def read_whole(path: PathLike) -> bytes:
+    """Return a file's content; `GSRError` if it cannot be read or is no plain file of some size."""
+    name = os.fspath(path)
+    try:
+        found = os.stat(path)
+        # A pipe would be waited for.
+        if not stat.S_ISREG(found.st_mode):
+            raise GSRError(f"cannot read {name}: it is no file")
+        if found.st_size > MOST_BYTES:
+            raise GSRError(f"{name} is no gsr model: it has {found.st_size} bytes")
+        with open(path, "rb") as stream:
+            return stream.read(MOST_BYTES)
+    except GSRError:
+        raise
+    except OSError as error:
+        raise GSRError(f"cannot read {name}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise GSRError(f"cannot read {name!r}: {error}") from error
+
+
+def sha256(path: PathLike) -> str:
     """Return the SHA-256 of a file."""
     digest = hashlib.sha256()
     with open(path, "rb") as stream:
@@ -125,27 +154,86 @@ def sha256(path: str | os.PathLike[str]) -> str:
     return digest.hexdigest()
 
 
-def write(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file in one step: a reader sees the old one or the new one, whole.
+# ---- writing -------------------------------------------------------------------------------------
 
-    Raises
-    ------
-    WritingError
-        Names the file and the reason; nothing is left behind.
-    """
+
+def write(path: PathLike, text: str) -> None:
+    """Write a result as `write_whole` does; `WritingError` names the file and the reason."""
     try:
         write_whole(text, path)
     except OSError as error:
         raise failed(path, error) from error
 
 
-def failed(path: str | os.PathLike[str], error: OSError) -> WritingError:
+def failed(path: PathLike, error: OSError) -> WritingError:
     """Return the error that tells that a file could not be written."""
     reason = str(error.strerror or error).removeprefix("cannot write: ")
     return WritingError(f"cannot write {os.fspath(path)}: {reason}")
 
 
-def is_same(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+def write_whole(content: str | bytes, path: PathLike, *, durable: bool = True) -> None:
+    """Write a file in one step: what was there stays until the new one is complete.
+
+    Text is UTF-8 in the file, whose folder must exist. A durable file outlasts a failure of the
+    machine too, for which the disk is waited for. An `OSError` names the file.
+    """
+    target = Path(os.path.realpath(path))
+    content = content.encode("utf-8") if isinstance(content, str) else content
+    try:
+        if target.exists() and not target.is_file():
+            # A pipe or a device cannot be replaced by a file.
+            with open(target, "wb") as stream:
+                stream.write(content)
+        else:
+            _replace(content, target, durable)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise type(error)(error.errno, f"cannot write: {reason}", os.fspath(path)) from error
+
+
+def _replace(content: bytes, target: Path, durable: bool) -> None:
+    beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
+    try:
+        with open(beside, "xb") as stream:
+            stream.write(content)
+            stream.flush()
+            if durable:
+                os.fsync(stream.fileno())
+        if target.exists():
+            shutil.copymode(target, beside)
+        os.replace(beside, target)
+        if durable:
+            _sync_folder(target.parent)
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink()
+        raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Wait until the disk knows the names in a folder, on systems that can be asked to."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def remove_leftovers(folder: PathLike, name: str = "*") -> None:
+    """Remove what killed processes left half-written in a folder, of all files or of one name."""
+    with suppress(OSError):
+        for path in Path(folder).glob(f".{name}.*.tmp"):
+            if _LEFTOVER.search(path.name):
+                path.unlink(missing_ok=True)
+
+
+def is_same(path: PathLike, other: PathLike) -> bool:
     """Whether two paths lead to one file, also by links; ``"-"`` as `other` is standard input."""
     try:
         found = os.fstat(sys.stdin.fileno()) if os.fspath(other) == "-" else os.stat(other)
@@ -155,36 +243,23 @@ def is_same(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool
 
 
 def check_output(
-    path: str | os.PathLike[str] | None,
-    inputs: Iterable[str | os.PathLike[str]] = (),
-    overwrite: bool = False,
+    path: PathLike | None, inputs: Iterable[PathLike] = (), overwrite: bool = False
 ) -> None:
     """Raise unless a command may write a file; called before its work starts.
 
-    Parameters
-    ----------
-    path : str or path, optional
-        The file to write. None, a pipe and a device lose nothing and are always allowed.
-    inputs : iterable of str or path
-        Files that the command reads; none of them is ever replaced.
-    overwrite : bool
-        Whether another file that exists may be replaced.
-
-    Raises
-    ------
-    GSRError
-        Names the file.
+    A file that the command reads (`inputs`) is never replaced, another one only if that is allowed.
+    None, a pipe and a device lose nothing.
     """
     if path is None or not _holds_data(path):
         return
+    name = os.fspath(path)
     if any(is_same(path, each) for each in inputs):
-        name = os.fspath(path)
         raise GSRError(f"{name} is read by this command and is not replaced; choose another name")
     if not overwrite:
-        raise GSRError(f"{os.fspath(path)} exists; choose another name, or use --overwrite")
+        raise GSRError(f"{name} exists; choose another name, or use --overwrite")
 
 
-def _holds_data(path: str | os.PathLike[str]) -> bool:
+def _holds_data(path: PathLike) -> bool:
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):

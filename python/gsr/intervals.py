@@ -99,6 +99,14 @@ def power(a: Interval, n: int) -> Interval:
     return _outward(low, high, ULPS)
 
 
+def halved(low: Array, high: Array, width: Array) -> tuple[Array, Array]:
+    """Cut boxes where they are widest; return where halves end below, and begin above."""
+    cut = np.zeros(low.shape, bool)
+    cut[np.arange(len(low)), width.argmax(axis=1)] = True
+    middle = (low + high) / 2
+    return np.where(cut, middle, high), np.where(cut, middle, low)
+
+
 # ---- images --------------------------------------------------------------------------------------
 
 

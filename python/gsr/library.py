@@ -64,6 +64,11 @@ class Library:
         """What is known of each transformation beside its values."""
         return tuple(TRAITS[e] if isinstance(e, str) else e.traits for e in self.entries)
 
+    @property
+    def own(self) -> list[int]:
+        """The codes of the user's own transformations."""
+        return [k for k, entry in enumerate(self.entries) if isinstance(entry, Transformation)]
+
     def code(self, name: str) -> int:
         """Return the code of a transformation."""
         if name not in self.names:

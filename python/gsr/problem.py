@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from gsr import _core, options, prior, search, selection, subset, validation
+from gsr import _core, options, prior, search, selection, validation
 from gsr.blueprint import Blueprint, start_from
 from gsr.core_settings import settings_of
 from gsr.encoding import evaluate
@@ -21,7 +21,7 @@ from gsr.equation import Equation
 from gsr.exceptions import GSRError, about
 from gsr.library import Library, resolve
 from gsr.progress import current_law
-from gsr.rows import Rows
+from gsr.rows import MAX_ROWS, Rows, choose_subset
 from gsr.selection import FrontEntry, criteria, target_scale
 from gsr.selection.fitted import LawLike, Training, weights
 from gsr.selection.noise import Loss, Noise, given, neighbour_residuals, of_kind
@@ -185,7 +185,7 @@ class Problem:
         """Return the same problem on more rows, because of the noise around a law."""
         assert self.everything is not None, "there are more rows"
         of, every = self.blueprint, self.everything
-        chosen = subset.choose(every.X, every.y, n_rows, int(of.settings["seed"]))
+        chosen = choose_subset(every.X, every.y, n_rows, int(of.settings["seed"]))
         seen = every.take(chosen)
         factor = min(len(chosen) / len(of.y), MOST_SCANNED)
         blueprint = replace(
@@ -341,8 +341,8 @@ def make_problem(
     """
     asked = SimpleNamespace(**parameters)
     library, target_library, rules = _libraries(asked, known, names, target_name)
-    max_rows = subset.MAX_ROWS if asked.max_rows is None else asked.max_rows
-    seen = known.take(subset.choose(known.X, known.y, max_rows, settings["seed"]))
+    max_rows = MAX_ROWS if asked.max_rows is None else asked.max_rows
+    seen = known.take(choose_subset(known.X, known.y, max_rows, settings["seed"]))
     tables = (library, target_library)
     everything = _training(known, *tables, asked) if len(seen) < len(known) else None
     searched = _training(seen, *tables, asked)

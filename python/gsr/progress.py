@@ -36,12 +36,12 @@ def current_law(laws: Sequence[Any], n_rows: int) -> Any:
     Of the exact laws, or of all if there are none, it is roughly the one with the shortest
     description of law and data.
     """
-    return min(laws, key=lambda law: (not law.exact, _bits(law, n_rows)), default=None)
 
+    def rank(law: Any) -> tuple[bool, float]:
+        error = 0.0 if law.exact else n_rows * math.log2(max(law.rmse, 1e-300))
+        return not law.exact, float(error + BITS_PER_NODE * law.complexity)
 
-def _bits(law: Any, n_rows: int) -> float:
-    error = 0.0 if law.exact else n_rows * math.log2(max(law.rmse, 1e-300))
-    return float(error + BITS_PER_NODE * law.complexity)
+    return min(laws, key=rank, default=None)
 
 
 @contextmanager
@@ -50,38 +50,27 @@ def reporter(
 ) -> Iterator[Report | None]:
     """Provide what the search calls with its progress: the callback, the display, both or nothing.
 
-    Parameters
-    ----------
-    verbose : bool
-        Whether there is a display, on `console` or standard error.
-    callback : callable, optional
-        Of the user; a search ends if it returns True.
+    The display is on `console` or standard error.
     """
     if not verbose:
         yield callback
         return
-    with _display(console) as show:
+    from rich.console import Console
+
+    console = console or Console(stderr=True)
+    if console.is_jupyter:
+        display = _notebook()
+    elif console.is_terminal and not console.is_dumb_terminal:
+        display = _block(console)
+    else:
+        display = _lines(console)
+    with display as show:
 
         def report(progress: Progress) -> object:
             show(progress)
             return callback(progress) if callback is not None else None
 
         yield report
-
-
-@contextmanager
-def _display(console: Console | None) -> Iterator[Report]:
-    from rich.console import Console
-
-    console = console or Console(stderr=True)
-    if console.is_jupyter:
-        kind = _notebook()
-    elif console.is_terminal and not console.is_dumb_terminal:
-        kind = _block(console)
-    else:
-        kind = _lines(console)
-    with kind as show:
-        yield show
 
 
 def say(line: str, console: Console | None = None) -> None:
@@ -131,10 +120,6 @@ def _counts(progress: Progress) -> str:
     )
 
 
-def _rate(progress: Progress) -> str:
-    return f"{progress.evaluations / max(progress.seconds, 1e-3):,.0f}/s"
-
-
 def _times(progress: Progress) -> str:
     if progress.max_time is None:
         return f"{progress.seconds:.1f} s"
@@ -150,18 +135,17 @@ def _lines(console: Console) -> Iterator[Report]:
     """Write a line now and then, since a batch log cannot be updated."""
     pace = _Pace(1.0)
 
-    def say(line: str) -> None:
-        console.print(line.rstrip(), highlight=False, markup=False, soft_wrap=True)
-
     def show(progress: Progress) -> None:
         if pace.lets(progress):
             # A long search needs lines less and less often.
             pace.due = max(1.0, min(1.5 * progress.seconds, progress.seconds + LOG_EVERY))
             law = textwrap.shorten(pace.law, LOGGED, placeholder=" ...")
-            say(f"{progress.seconds:8.1f} s  {_counts(progress)}  {_rate(progress)}  {law}")
+            rate = f"{progress.evaluations / max(progress.seconds, 1e-3):,.0f}/s"
+            line = f"{progress.seconds:8.1f} s  {_counts(progress)}  {rate}  {law}"
+            say(line.rstrip(), console)
 
     yield show
-    say(pace.summary())
+    say(pace.summary(), console)
 
 
 # ---- terminals ---------------------------------------------------------------------------------

@@ -19,32 +19,26 @@ Missing = Literal["raise", "drop"]
 MOST_COMPARED = 10_000
 #: Columns that a remark about missing values names.
 MOST_NAMED = 8
+#: Rows that a search looks at by default, and with which it goes on where the residuals of a law
+#: are consistent with noise.
+MAX_ROWS = 1000
+MORE_ROWS = 5000
 
 Indices = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Features, target and weights.
+    """Features, target and weights."""
 
-    Parameters
-    ----------
-    X : array of shape (N, d)
-        Features.
-    y : array of shape (N,)
-        Target.
-    weights : array of shape (N,), optional
-        Weights with a mean of 1; all rows count alike without.
-    precision : float, optional
-        If standard deviations are given: the mean of 1/sigma^2, by which weights were divided.
-    x_sigma : array of shape (N, d), optional
-        Standard deviations of the features, 0 where they are exact.
-    """
-
+    #: Of shape (N, d), and (N,).
     X: Array
     y: Array
+    #: With a mean of 1; all rows count alike without.
     weights: Array | None = None
+    #: If standard deviations are given: the mean of 1/sigma^2, by which weights were divided.
     precision: float | None = None
+    #: Standard deviations of the features, 0 where they are exact.
     x_sigma: Array | None = None
 
     def __len__(self) -> int:
@@ -76,16 +70,9 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Gaps:
-    """The rows with missing values, and the columns that they are in; as text a remark.
+    """The rows with missing values, and the columns that they are in; as text a remark."""
 
-    Parameters
-    ----------
-    rows : array of bool
-        Whether a row has a missing value.
-    columns : str
-        Names, as a message shows them.
-    """
-
+    #: Whether a row has a missing value, and the names as a message shows them.
     rows: npt.NDArray[np.bool_]
     columns: str
 
@@ -165,3 +152,24 @@ def targets(y: Any) -> dict[str, Any]:
     if len(set(names)) < len(names):
         raise GSRError(f"names of the targets must differ, got {', '.join(names)}")
     return dict(zip(names, columns, strict=True))
+
+
+def choose_subset(X: Array, y: Array, max_rows: int = MAX_ROWS, seed: int = 0) -> Indices:
+    """Return the numbers of rows that stand for the whole table, in ascending order.
+
+    The rows with the least and the greatest value of each column and of y are among them, so that
+    the chosen rows span the same box; the others are random.
+    """
+    if max_rows < 1:
+        raise GSRError(f"max_rows must be at least 1, got {max_rows}")
+    if len(y) <= max_rows:
+        return np.arange(len(y))
+    columns = [y, *X.T]
+    extremes = np.array([at for c in columns for at in (c.argmin(), c.argmax())])
+    _, first = np.unique(extremes, return_index=True)
+    kept = extremes[np.sort(first)][:max_rows]
+    left = np.ones(len(y), bool)
+    left[kept] = False
+    rng = np.random.default_rng(seed)
+    others = rng.choice(np.flatnonzero(left), max_rows - len(kept), replace=False)
+    return np.sort(np.concatenate([kept, others]))

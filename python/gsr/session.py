@@ -15,11 +15,11 @@ from gsr import search
 from gsr.blueprint import start_from
 from gsr.exceptions import InterruptedWarning
 from gsr.problem import Problem, make_evolution
+from gsr.rows import MORE_ROWS
 from gsr.selection.fitted import FittedLaw, LawLike, Training, structure, without_repeats
 from gsr.selection.noise_choice import MOST_LAWS, Explained, choose_noise, explain, promising
 from gsr.selection.residuals import residual_level
 from gsr.selection.target_scale import rmse
-from gsr.subset import MORE_ROWS
 
 #: Work, in individuals, until the first checkpoint, and by which factor the next one is later; on
 #: more rows laws take longer to compare.

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from gsr import _core
 from gsr.exceptions import GSRError
 from gsr.formula import expression
+from gsr.lazy import sympy
 from gsr.traits import TRAITS, UNKNOWN, Traits
 
 Array = npt.NDArray[np.float64]
@@ -114,8 +115,6 @@ def apply_symbolic(form: Symbolic, argument: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def _parsed(template: str) -> tuple[Any, Any]:
-    import sympy
-
     placeholder = sympy.Symbol("_t", real=True)
     return placeholder, expression(template.replace("{}", "(_t)"), {"_t": placeholder})
 
@@ -153,8 +152,6 @@ def _values(entry: Transformation, x: Array, what: str) -> Array:
 
 
 def _compare_with_sympy(entry: Transformation, x: Array, values: Array, what: str) -> None:
-    import sympy
-
     for t, value in zip(x.tolist(), values.tolist(), strict=True):
         try:
             form = complex(sympy.N(apply_symbolic(entry.sympy, sympy.Float(t))))

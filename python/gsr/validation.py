@@ -38,23 +38,20 @@ def check_finite(values: Array, names: Sequence[str]) -> None:
 
 
 def check_columns(X: Any) -> None:
-    """Raise if a data frame has two columns of one name."""
-    names = [str(name) for name in getattr(X, "columns", ())]
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise GSRError(f"names of columns must differ, but {twice[0]!r} is there twice")
-    for name in X.columns if hasattr(X, "dtypes") else ():
-        _check_column(X[name], str(name))
+    """Raise if a data frame has two columns of one name, or one that holds no numbers."""
+    counts = Counter(str(name) for name in getattr(X, "columns", ()))
+    for name, count in counts.items():
+        if count > 1:
+            raise GSRError(f"names of columns must differ, but {name!r} is there twice")
+    for column in X.columns if hasattr(X, "dtypes") else ():
+        _check_numbers(np.asarray(X[column]), str(column))
 
 
-def _check_column(column: Any, name: str) -> None:
+def _check_numbers(values: npt.NDArray[Any], name: str) -> None:
     """Raise if a column of a data frame holds no numbers; name a value."""
-    values = np.asarray(column)
     if values.dtype.kind in "mM":
         raise GSRError(f"X, column {name}, holds dates or times: turn them into numbers")
-    if values.dtype.kind not in "OSUT":
-        return
-    for row, value in enumerate(values.tolist()):
+    for row, value in enumerate(values.tolist() if values.dtype.kind in "OSUT" else []):
         try:
             float(np.nan if value is None else value)
         except (TypeError, ValueError):
@@ -99,10 +96,7 @@ def as_sigma(sigma: Any, y: Array, name: str = "sigma") -> Array | None:
     """Return the standard deviations of the rows, or raise; None if there are none."""
     if sigma is None:
         return None
-    try:
-        values = np.asarray(sigma, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise GSRError(f"{name} must be numbers, got {sigma!r}") from error
+    values = _as_floats(sigma, name)
     if values.ndim > 0 and values.shape != y.shape:
         raise GSRError(f"{name} must be of shape {y.shape}, like y, got {values.shape}")
     bad = ~((values > 0.0) & np.isfinite(values))
@@ -120,10 +114,7 @@ def as_x_sigma(x_sigma: Any, X: Array) -> Array | None:
     """
     if x_sigma is None:
         return None
-    try:
-        values = np.asarray(x_sigma, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise GSRError(f"x_sigma must be numbers, got {x_sigma!r}") from error
+    values = _as_floats(x_sigma, "x_sigma")
     n, d = X.shape
     if d == 1 and values.shape == (n,):
         values = values[:, None]
@@ -139,6 +130,13 @@ def as_x_sigma(x_sigma: Any, X: Array) -> Array | None:
         return None
     _check_squares(values, "x_sigma must be 0 or")
     return np.array(np.broadcast_to(values, X.shape), dtype=float)
+
+
+def _as_floats(values: Any, name: str) -> Array:
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise GSRError(f"{name} must be numbers, got {values!r}") from error
 
 
 def _check_squares(values: Array, demand: str) -> None:
@@ -160,7 +158,7 @@ def check_magnitude(values: Array, names: Sequence[str]) -> None:
             raise GSRError(f"{name} goes up to {largest:g}, too far to square: use other units")
 
 
-def without_extremes(rows: Rows, target_name: str) -> Rows:
+def _without_extremes(rows: Rows, target_name: str) -> Rows:
     """Return the rows in which y can be squared, with a warning if some few are left out.
 
     An exponential may reach any size in a few rows, and the others tell its law as well.
@@ -177,7 +175,7 @@ def without_extremes(rows: Rows, target_name: str) -> Rows:
     return rows.take(np.flatnonzero(~beyond))
 
 
-def check_size(X: Array, held_out: float | None = None) -> None:
+def _check_size(X: Array, held_out: float | None) -> None:
     """Raise if there are too few rows or too many features for a search."""
     n_samples, n_features = X.shape
     left = n_samples - (max(1, round(held_out * n_samples)) if held_out is not None else 0)
@@ -188,25 +186,19 @@ def check_size(X: Array, held_out: float | None = None) -> None:
         raise GSRError(f"at most {MAX_FEATURES} features can be searched, got {n_features}")
 
 
-def check_target(y: Array, name: str) -> None:
-    """Raise if there is nothing to explain."""
-    if np.ptp(y) == 0.0:
-        raise GSRError(
-            f"the target {name} is constant (every value is {y[0]:g}): no law to find", "y"
-        )
-
-
 def checked(rows: Rows, names: Sequence[str], target_name: str, held_out: float | None) -> Rows:
     """Return the rows for a search, copies merged; raise if there can be none on them."""
-    rows = without_extremes(rows, target_name)
+    rows = _without_extremes(rows, target_name)
     in_x = [f"X, column {name}," for name in names]
     in_y = [f"y, the target {target_name},"]
     for values, labels in ((rows.X, in_x), (rows.y[:, None], in_y)):
         check_finite(values, labels)
         check_magnitude(values, labels)
     rows = merged(rows)
-    check_size(rows.X, held_out)
-    check_target(rows.y, target_name)
+    _check_size(rows.X, held_out)
+    if np.ptp(rows.y) == 0.0:
+        value = f"every value is {rows.y[0]:g}"
+        raise GSRError(f"the target {target_name} is constant ({value}): no law to find", "y")
     return replace(rows, X=np.asfortranarray(rows.X))
 
 

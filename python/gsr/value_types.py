@@ -1,6 +1,6 @@
 """Types of values: what an option or a field of a file may hold, and how messages say so.
 
-The text of a type completes "must be ...". Nothing here needs more than the standard library.
+Nothing here needs more than the standard library.
 """
 
 from __future__ import annotations
@@ -27,16 +27,12 @@ class ValueType:
         """Whether the value is of this type."""
         raise NotImplementedError
 
-    def plain(self, value: Any) -> Any:
-        """Return a value that is accepted as JSON has it."""
-        return value
-
     def hint(self, value: object) -> str:
         """Return the end of a message about a value that is not accepted."""
         return ""
 
     def in_python(self) -> str:
-        """Return the same in words of Python."""
+        """Return the same as `str` in words of Python."""
         return str(self)
 
     def mismatch(self, value: object, *, python: bool = False) -> str | None:
@@ -49,7 +45,7 @@ class ValueType:
 
 @dataclass(frozen=True)
 class Number(ValueType):
-    """Numbers of a range."""
+    """Numbers of a range; NumPy's are numbers, truth values are not."""
 
     kind: type[int] | type[float]
     low: float
@@ -60,18 +56,12 @@ class Number(ValueType):
             object.__setattr__(self, "high", LARGEST_INT)
 
     def accepts(self, value: object) -> bool:
-        """Whether the value is such a number; NumPy's are, truth values are not."""
         number = Integral if self.kind is int else Real
         if isinstance(value, bool) or not isinstance(value, number):
             return False
         return self.low <= float(value) <= self.high
 
-    def plain(self, value: Any) -> Any:
-        """Return the number as Python's."""
-        return self.kind(value)
-
     def hint(self, value: object) -> str:
-        """Name the limit that messages leave out."""
         too_large = isinstance(value, int) and value > self.high
         return f"; at most {self.high:.0f} is allowed" if too_large else ""
 
@@ -89,11 +79,9 @@ class Choice(ValueType):
     values: tuple[str, ...]
 
     def accepts(self, value: object) -> bool:
-        """Whether the value is one of the words."""
         return isinstance(value, str) and value in self.values
 
     def hint(self, value: object) -> str:
-        """Suggest the nearest word."""
         return suggestion(value, self.values) if isinstance(value, str) else ""
 
     def __str__(self) -> str:
@@ -105,11 +93,9 @@ class Boolean(ValueType):
     """True or false."""
 
     def accepts(self, value: object) -> bool:
-        """Whether the value is one of the two."""
         return isinstance(value, bool)
 
     def in_python(self) -> str:
-        """Return the same in words of Python."""
         return "True or False"
 
     def __str__(self) -> str:
@@ -121,7 +107,6 @@ class Text(ValueType):
     """Text that is not empty."""
 
     def accepts(self, value: object) -> bool:
-        """Whether the value is such text."""
         return isinstance(value, str) and bool(value.strip())
 
     def __str__(self) -> str:
@@ -136,7 +121,6 @@ class ListOf(ValueType):
     of: str
 
     def accepts(self, value: object) -> bool:
-        """Whether the value is such a list."""
         return isinstance(value, list) and all(map(self.type.accepts, value))
 
     def __str__(self) -> str:
@@ -150,7 +134,6 @@ class TableOf(ValueType):
     type: ValueType
 
     def accepts(self, value: object) -> bool:
-        """Whether the value is such a table."""
         return isinstance(value, Mapping) and all(map(self.type.accepts, value.values()))
 
     def __str__(self) -> str:
@@ -165,7 +148,6 @@ class Record(ValueType):
     of: str
 
     def accepts(self, value: object) -> bool:
-        """Whether all keys are known and all values are accepted."""
         return isinstance(value, Mapping) and all(
             name in self.fields and self.fields[name].accepts(each) for name, each in value.items()
         )
@@ -181,7 +163,6 @@ class AnyOf(ValueType):
     types: tuple[ValueType, ...]
 
     def accepts(self, value: object) -> bool:
-        """Whether the value is of one of the types."""
         return any(each.accepts(value) for each in self.types)
 
     def __str__(self) -> str:
@@ -193,7 +174,6 @@ class Pair(ValueType):
     """Lists of two whole numbers from 0 on."""
 
     def accepts(self, value: object) -> bool:
-        """Whether the value is such a list."""
         each = Number(int, 0)
         return isinstance(value, list) and len(value) == 2 and all(map(each.accepts, value))
 

@@ -1,12 +1,5 @@
 """The command line."""
 
-from __future__ import annotations
+from gsr.cli.program import main
 
-from collections.abc import Sequence
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; see `gsr.cli.program.main`."""
-    from gsr.cli import program
-
-    return program.main(argv)
+__all__ = ["main"]

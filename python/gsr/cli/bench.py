@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from gsr.cli import bench_measured
-from gsr.cli.terminal import (
-    INTERRUPTED,
-    OK,
-    Parsers,
-    add_overwrite,
-    at_least,
-    console,
-    writable_file,
-)
+from gsr.cli import terminal
 from gsr.exceptions import GSRError
 
 ABOUT = """\
@@ -36,65 +27,68 @@ examples:
   gsr bench --compare old.json new.json
 """
 
-#: Runs of a problem of known law, unless told.
-RUNS = 25
-
-HELP = {
-    "names": "suites or problems; paper is the five suites of the paper, all is every suite of "
-    "known laws. On their own: curves (standard curves from few rows with errors; names of curves "
-    "may follow), nolaw (noise), and with --data nist, empirical, "
-    "blackbox",
-    "preset": "of the estimator; paper is told the library of each problem; default: default",
-    "runs": "per problem; default: 25; of curves, nolaw and files 1",
-    "max_time": "seconds for one run; default: 10",
-    "max_evals": "evaluations of one run, instead of the default time: does not depend on the "
-    "machine",
-    "cpu_time": "likewise in seconds of processor time: for machines with other work to do",
-    "jobs": "processes; default: 1",
-    "json": "write all runs, or all timings, there",
-    "s_gsr": "look for y = f(x) only, the paper's s-GSR",
-    "noise": "Gaussian noise in y, in fractions of its root mean square",
-    "errors": "of curves: none, constant (2 %% of the standard deviation of y), relative (5 %% of "
-    "|y|), sigma (known for each row); default: all",
-    "data": "folder of the files of nist (.dat), empirical (.csv) or blackbox (.tsv.gz)",
-    "compare": "say what is better and worse in the second of two files of --json",
-    "list": "list the problems and run nothing",
-}
+#: Runs of a problem of known law, and seconds of a fit, unless told.
+RUNS, SECONDS = 25, 10.0
+#: Suites whose data are files that are not part of the project, and others of no known law.
+ON_FILES, OTHERS = ("nist", "empirical", "blackbox"), ("curves", "nolaw")
 
 
-def add(commands: Parsers) -> None:
+def add(commands: terminal.Parsers) -> None:
     """Add the command to the parser."""
-    bench = commands.add_parser(
-        "bench",
-        description=ABOUT,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    bench = terminal.add_command(commands, "bench", _bench, EXAMPLES, ABOUT)
+
+    def option(name: str, told: str, **how: Any) -> None:
+        bench.add_argument(name, help=told, **how)
+
+    number, amount = terminal.at_least(int, 1), terminal.at_least(float, 0)
+    told = (
+        "suites or problems; paper is the five suites of the paper, all is every suite of known "
+        "laws. On their own: curves (standard curves from few rows with errors; names of curves "
+        "may follow), nolaw (noise), and with --data nist, empirical, blackbox"
     )
-
-    def option(name: str, **how: Any) -> None:
-        bench.add_argument(f"--{name.replace('_', '-')}", help=HELP[name], **how)
-
-    bench.add_argument("names", nargs="*", metavar="SUITE", help=HELP["names"])
-    option("preset", choices=("default", "paper"), default="default")
-    option("runs", type=at_least(int, 1), metavar="N")
-    option("max_time", type=at_least(float, 0), metavar="S")
-    option("max_evals", type=at_least(int, 1), metavar="N")
-    option("cpu_time", type=at_least(float, 0), metavar="S")
-    option("jobs", type=at_least(int, 1), default=1, metavar="N")
-    option("json", type=writable_file, metavar="FILE")
-    option("s_gsr", action="store_true")
-    option("noise", type=_levels, default=(0.0,), metavar="F,...")
-    option("errors", type=bench_measured.error_kinds, metavar="KIND,...")
-    option("data", type=Path, metavar="DIR")
-    option("compare", type=Path, nargs=2, metavar=("OLD", "NEW"))
-    add_overwrite(bench)
-    option("list", action="store_true")
-    bench.set_defaults(command=_bench, error=bench.error)
+    option("names", told, nargs="*", metavar="SUITE")
+    told = "of the estimator; paper is told the library of each problem; default: default"
+    option("--preset", told, choices=("default", "paper"), default="default")
+    told = "per problem; default: 25; of curves, nolaw and files 1"
+    option("--runs", told, type=number, metavar="N")
+    option("--max-time", "seconds for one run; default: 10", type=amount, metavar="S")
+    told = "evaluations of one run, instead of the default time: does not depend on the machine"
+    option("--max-evals", told, type=number, metavar="N")
+    told = "likewise in seconds of processor time: for machines with other work to do"
+    option("--cpu-time", told, type=amount, metavar="S")
+    option("--jobs", "processes; default: 1", type=number, default=1, metavar="N")
+    told = "write all runs, or all timings, there"
+    option("--json", told, type=terminal.writable_file, metavar="FILE")
+    option("--s-gsr", "look for y = f(x) only, the paper's s-GSR", action="store_true")
+    told = "Gaussian noise in y, in fractions of its root mean square"
+    option("--noise", told, type=_levels, default=(0.0,), metavar="F,...")
+    told = (
+        "of curves: none, constant (2 %% of the standard deviation of y), relative (5 %% of "
+        "|y|), sigma (known for each row); default: all"
+    )
+    option("--errors", told, type=_error_kinds, metavar="KIND,...")
+    told = "folder of the files of nist (.dat), empirical (.csv) or blackbox (.tsv.gz)"
+    option("--data", told, type=Path, metavar="DIR")
+    told = "say what is better and worse in the second of two files of --json"
+    option("--compare", told, type=Path, nargs=2, metavar=("OLD", "NEW"))
+    terminal.add_overwrite(bench)
+    option("--list", "list the problems and run nothing", action="store_true")
+    bench.set_defaults(error=bench.error)
 
 
 def _levels(text: str) -> tuple[float, ...]:
-    convert = at_least(float, 0)
+    convert = terminal.at_least(float, 0)
     return tuple(dict.fromkeys(convert(part) for part in text.split(",")))
+
+
+def _error_kinds(text: str) -> tuple[str, ...]:
+    from gsr.benchmarks.suites.curves import ERRORS
+
+    kinds = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
+    unknown = [kind for kind in kinds if kind not in ERRORS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"must be among {', '.join(ERRORS)}, got {unknown[0]!r}")
+    return kinds
 
 
 def _bench(arguments: argparse.Namespace) -> int:
@@ -102,45 +96,126 @@ def _bench(arguments: argparse.Namespace) -> int:
 
     files.check_output(arguments.json, overwrite=arguments.overwrite)
     if arguments.compare is not None:
-        return bench_measured.compare(arguments)
-    if arguments.names and arguments.names[0] in bench_measured.NAMES:
-        return bench_measured.run(arguments)
-    arguments.runs = arguments.runs or RUNS
+        return _compare(arguments)
+    suite, *names = arguments.names or [None]
+    if suite in (*ON_FILES, *OTHERS):
+        return _run_measured(arguments, suite, names)
     if arguments.list:
-        from gsr.benchmarks.report import list_problems
-
-        console().print(list_problems(_problems(arguments.names or ["all"])))
-        return OK
-    if not arguments.names:
+        return _list(arguments)
+    if suite is None:
         arguments.error("name suites or problems, or all; --list shows them")
     return _run(arguments)
 
 
-def _problems(names: Sequence[str]) -> list[Any]:
-    from gsr.benchmarks.suites import select
+def _compare(arguments: argparse.Namespace) -> int:
+    from gsr.benchmarks import comparison
 
+    old, new = (comparison.read(path) for path in arguments.compare)
+    terminal.console().print(comparison.tables(old, new))
+    return terminal.OK
+
+
+def _selected(select: Callable[[Sequence[str]], Sequence[Any]], names: Sequence[str]) -> list[Any]:
     try:
         return list(select(names))
     except ValueError as error:
         raise GSRError(str(error)) from error
 
 
+def _estimator_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the estimator's parameters; another limit replaces the default time."""
+    seconds, max_evals, cpu_time = arguments.max_time, arguments.max_evals, arguments.cpu_time
+    if seconds is None and max_evals is None and cpu_time is None:
+        seconds = SECONDS
+    given = {"preset": arguments.preset, "max_time": seconds, "max_evals": max_evals}
+    given = given if cpu_time is None else {**given, "cpu_time": cpu_time}
+    return {**given, "transform_target": False} if arguments.s_gsr else given
+
+
+def _show_tables(outcomes: Sequence[Any], wanted: int, tables: Callable[[Any], Any]) -> int:
+    if outcomes:
+        terminal.console().print(tables(outcomes))
+    return terminal.OK if len(outcomes) == wanted else terminal.INTERRUPTED
+
+
+# ---- suites of known laws ------------------------------------------------------------------------
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from gsr.benchmarks.report import list_problems
+    from gsr.benchmarks.suites import select
+
+    terminal.console().print(list_problems(_selected(select, arguments.names or ["all"])))
+    return terminal.OK
+
+
 def _run(arguments: argparse.Namespace) -> int:
     from gsr.benchmarks import report, suite_runs
+    from gsr.benchmarks.suites import select
 
-    problems = _problems(arguments.names)
-    options = bench_measured.estimator_options(arguments)
+    problems, runs = _selected(select, arguments.names), arguments.runs or RUNS
+    options = _estimator_options(arguments)
     rows = suite_runs.run(
         problems,
         preset=options.pop("preset"),
-        runs=arguments.runs,
+        runs=runs,
         max_time=options.pop("max_time"),
         noise=arguments.noise,
         jobs=arguments.jobs,
         json_path=arguments.json,
         estimator_options={k: v for k, v in options.items() if v is not None} or None,
     )
-    if rows:
-        console().print(report.tables(rows))
-    wanted = len(problems) * arguments.runs * len(arguments.noise)
-    return OK if len(rows) == wanted else INTERRUPTED
+    return _show_tables(rows, len(problems) * runs * len(arguments.noise), report.tables)
+
+
+# ---- suites of measured data, or data like it ----------------------------------------------------
+
+
+def _run_measured(arguments: argparse.Namespace, suite: str, names: list[str]) -> int:
+    from gsr.benchmarks import nolaw
+
+    if arguments.list:
+        if suite != "curves":
+            arguments.error("--list goes with curves and with suites of known laws")
+        return _list_curves(names)
+    if arguments.noise != (0.0,):
+        arguments.error(f"{suite} does not take --noise")
+    if names and suite != "curves":
+        arguments.error(f"{suite} stands alone")
+    how = {
+        "options": _estimator_options(arguments),
+        "runs": arguments.runs or 1,
+        "jobs": arguments.jobs,
+        "json_path": arguments.json,
+    }
+    if suite == "curves":
+        return _run_curves(arguments, names, how)
+    if suite in ON_FILES:
+        return _run_files(arguments, suite, how)
+    return _show_tables(nolaw.run(**how), nolaw.N_TABLES * how["runs"], nolaw.tables)
+
+
+def _list_curves(names: list[str]) -> int:
+    from gsr.benchmarks import curve_runs
+    from gsr.benchmarks.suites.curves import select_curves
+
+    terminal.console().print(curve_runs.list_curves(_selected(select_curves, names)))
+    return terminal.OK
+
+
+def _run_curves(arguments: argparse.Namespace, names: list[str], how: dict[str, Any]) -> int:
+    from gsr.benchmarks import curve_runs
+    from gsr.benchmarks.suites.curves import ERRORS, select_curves
+
+    curves, kinds = _selected(select_curves, names), arguments.errors or ERRORS
+    outcomes = curve_runs.run(curves, errors=kinds, **how)
+    return _show_tables(outcomes, len(curves) * len(kinds) * how["runs"], curve_runs.tables)
+
+
+def _run_files(arguments: argparse.Namespace, suite: str, how: dict[str, Any]) -> int:
+    from gsr.benchmarks import data_files
+
+    if arguments.data is None:
+        arguments.error(f"{suite} needs --data, the folder of its files")
+    outcomes = data_files.run(suite, arguments.data, **how)
+    return _show_tables(outcomes, len(outcomes), data_files.SUITES[suite].table)

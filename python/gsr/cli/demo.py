@@ -16,86 +16,54 @@ to about 0.07 %.
 
 from __future__ import annotations
 
-import csv
-from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import TYPE_CHECKING
-
-import numpy as np
-import numpy.typing as npt
 
 from gsr.wording import ending
 
 if TYPE_CHECKING:
+    import pandas
     from rich.console import Console
     from rich.table import Table
 
-    from gsr.equation import Equation
     from gsr.estimator import GSRRegressor
 
-FEATURES = ("distance", "eccentricity", "radius")
+FEATURES = ["distance", "eccentricity", "radius"]
 TARGET = "period"
 
 
-@dataclass(frozen=True, eq=False)
-class Planets:
-    """The data: names of the bodies, features (one column each) and periods."""
-
-    bodies: tuple[str, ...]
-    X: npt.NDArray[np.float64]
-    y: npt.NDArray[np.float64]
-
-
-def planets() -> Planets:
+def planets() -> pandas.DataFrame:
     """Read the data that come with the package."""
-    text = (files("gsr") / "data" / "planets.csv").read_text(encoding="utf-8")
-    rows = list(csv.DictReader(text.splitlines()))
-    X = np.array([[float(row[name]) for name in FEATURES] for row in rows])
-    y = np.array([float(row[TARGET]) for row in rows])
-    return Planets(tuple(row["body"] for row in rows), X, y)
+    import pandas
+
+    with (files("gsr") / "data" / "planets.csv").open(encoding="utf-8") as stream:
+        return pandas.read_csv(stream)
 
 
 def run(console: Console, seed: int | None, max_time: float) -> None:
-    """Search for the law of the planets and show what was found.
-
-    Parameters
-    ----------
-    console : rich.console.Console
-        Where to print; progress goes to standard error.
-    seed : int or None
-        Seed of the search.
-    max_time : float
-        Seconds allowed to it.
-    """
+    """Search for the law of the planets and print it on a console; progress goes to stderr."""
     from gsr.estimator import GSRRegressor
 
     data = planets()
+    X, y = data[FEATURES], data[TARGET]
+    bodies = data["body"].tolist()
     console.print(
         f"How does the {TARGET} of a body that goes round the Sun depend on "
         f"{', '.join(FEATURES[:-1])} and {FEATURES[-1]}?\n"
-        f"{len(data.bodies)} bodies, from {data.bodies[0]} to {data.bodies[-1]}.\n"
+        f"{len(bodies)} bodies, from {bodies[0]} to {bodies[-1]}.\n"
     )
-    model = GSRRegressor(random_state=seed, max_time=max_time, verbose=True).fit(data.X, data.y)
-    r2 = model.score(data.X, data.y)
-    console.print(f"  [bold]{_named(model.equation_)}[/bold]     R2 = {r2:.8f}\n")
-    console.print(_searched(model))
-    console.print(_front(model))
-    console.print(
-        "For data of your own:  [bold]gsr.GSRRegressor().fit(X, y).equation_[/bold]", soft_wrap=True
-    )
-
-
-def _named(equation: Equation) -> Equation:
-    """Return the law with the columns' names, which only data frames carry through `fit`."""
-    return replace(equation, feature_names=FEATURES, target_name=TARGET)
-
-
-def _searched(model: GSRRegressor) -> str:
+    model = GSRRegressor(random_state=seed, max_time=max_time, verbose=True).fit(X, y)
+    r2 = model.score(X, y)
+    console.print(f"  [bold]{model.equation_}[/bold]     R2 = {r2:.8f}\n")
     functions = ", ".join(name for name in model.equation_.library if name != "one")
-    return (
+    console.print(
         f"Searched g({TARGET}) = f({', '.join(FEATURES)}) with {functions}:\n"
         f"{model.n_evaluations_:,} candidates in {model.n_generations_:,} generations and "
         f"{model.fit_time_:.1f} s, until {ending(model.status_)}."
+    )
+    console.print(_front(model))
+    console.print(
+        "For data of your own:  [bold]gsr.GSRRegressor().fit(X, y).equation_[/bold]", soft_wrap=True
     )
 
 
@@ -116,5 +84,5 @@ def _front(model: GSRRegressor) -> Table:
     for i, entry in enumerate(model.front_):
         chosen = i == model.best_index_
         cells = (">" if chosen else "", str(entry.complexity), f"{entry.rmse:.2e}")
-        table.add_row(*cells, str(_named(entry.equation)), style="bold" if chosen else "")
+        table.add_row(*cells, str(entry.equation), style="bold" if chosen else "")
     return table

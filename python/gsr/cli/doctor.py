@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import platform
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib import import_module, metadata
 from typing import Literal
 
-Status = Literal["ok", "missing", "warning", "broken"]
 #: Optional packages and what they are for.
 EXTRAS = {
     "matplotlib": "plots and pictures in reports",
@@ -44,51 +42,24 @@ LITTLE_DISK = 0.1
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that was looked at.
-
-    Parameters
-    ----------
-    name : str
-        What.
-    status : {"ok", "missing", "warning", "broken"}
-        Only something broken keeps gsr from working.
-    found : str
-        What there is.
-    advice : str
-        What to do; empty if nothing.
-    """
+    """Something that was looked at, and what to do about it, if anything."""
 
     name: str
-    status: Status
+    #: Only something broken keeps gsr from working.
+    status: Literal["ok", "missing", "warning", "broken"]
     found: str
     advice: str = ""
 
 
+def _judged(name: str, found: str, advice: str) -> Finding:
+    """Return a finding that is a warning if there is advice."""
+    return Finding(name, "warning" if advice else "ok", found, advice)
+
+
 def examine() -> list[Finding]:
-    """Look at everything.
-
-    Returns
-    -------
-    list of Finding
-    """
-    parts: tuple[Callable[[], Iterator[Finding]], ...] = (
-        _python,
-        _core,
-        _packages,
-        _extras,
-        _compiler,
-        _mpi,
-        _slurm,
-        _cores,
-        _memory,
-        _temporary,
-    )
+    """Look at everything."""
+    parts = (_python, _core, _packages, _compiler, _mpi, _slurm, _cores, _memory, _temporary)
     return [finding for part in parts for finding in part()]
-
-
-def is_broken(findings: list[Finding]) -> bool:
-    """Whether something that gsr cannot do without does not work."""
-    return any(finding.status == "broken" for finding in findings)
 
 
 def as_text(findings: list[Finding]) -> str:
@@ -100,11 +71,6 @@ def as_text(findings: list[Finding]) -> str:
         if each.advice:
             lines.append(f"{'':<8} {'':<{width}}  -> {each.advice}")
     return "\n".join(lines)
-
-
-def as_json(findings: list[Finding]) -> str:
-    """Return the findings as JSON."""
-    return json.dumps([asdict(finding) for finding in findings], indent=1)
 
 
 # ---- Python and the package ------------------------------------------------------------------
@@ -125,45 +91,32 @@ def _core() -> Iterator[Finding]:
         found = f"{type(error).__name__}: {error}"
         yield Finding("gsr core", "broken", found, "reinstall gsr-learn")
         return
-    yield Finding("gsr", "ok", f"{info['gsr']}, built with {_builder(info['compiler'])}")
-    forced = os.environ.get("GSR_CORE")
+    compiler = info["compiler"]
+    if compiler[:1].isdigit() and " Compatible " not in compiler:
+        compiler = f"GCC {compiler}"  # the one that tells its number alone
+    yield Finding("gsr", "ok", f"{info['gsr']}, built with {compiler}")
     advice = ""
-    status: Status = "ok"
     if info["build"] == "baseline" and info["machine"] in ("x86_64", "AMD64"):
-        status = "warning"
         advice = (
             "GSR_CORE is set: unset it for the faster build"
-            if forced
+            if os.environ.get("GSR_CORE")
             else "this processor has no AVX2: searches are slower"
         )
     found = f"{info['build']}, element-wise functions {info['vector_math']}, {info['machine']}"
-    yield Finding("CPU build", status, found, advice)
-
-
-def _builder(version: str) -> str:
-    """Return the compiler with its name; GCC is the one that tells its number alone."""
-    is_other = not version[:1].isdigit() or " Compatible " in version
-    return version if is_other else f"GCC {version}"
+    yield _judged("CPU build", found, advice)
 
 
 def _packages() -> Iterator[Finding]:
-    for name in REQUIRED:
-        version = _version(name)
+    for name in (*REQUIRED, *EXTRAS):
+        version, is_extra = _version(name), name in EXTRAS
         if version is None:
-            yield Finding(name, "broken", "not installed", f"pip install {name}")
-        else:
-            yield Finding(name, "ok", version)
-
-
-def _extras() -> Iterator[Finding]:
-    for name, purpose in EXTRAS.items():
-        version = _version(name)
-        if version is None:
-            advice = f"for {purpose}: pip install {name}"
-            yield Finding(name, "missing", "not installed", advice)
+            advice = f"pip install {name}"
+            advice = f"for {EXTRAS[name]}: {advice}" if is_extra else advice
+            yield Finding(name, "missing" if is_extra else "broken", "not installed", advice)
             continue
         try:
-            import_module(name if name != "mpi4py" else "mpi4py.MPI")
+            if is_extra:
+                import_module(name if name != "mpi4py" else "mpi4py.MPI")
             yield Finding(name, "ok", version)
         except Exception as error:  # a shared library that does not load, for instance
             found = f"{version}, but it does not load: {_line(str(error))}"
@@ -191,26 +144,24 @@ def _compiler() -> Iterator[Finding]:
 
 
 def _mpi() -> Iterator[Finding]:
-    paths = [path for path in map(shutil.which, LAUNCHERS) if path]
-    library = _mpi_library()
-    if not paths:
+    path = next(filter(None, map(shutil.which, LAUNCHERS)), None)
+    if path is None:
         advice = "for runs on several cores or machines: pip install mpich, or your system's MPI"
         yield Finding("MPI launcher", "missing", "neither mpiexec nor mpirun", advice)
         return
-    said = _said(paths[0], "--version")
-    family = _family(_said(paths[0], "--version", whole=True))
-    yield Finding("MPI launcher", "ok", f"{paths[0]}: {said}")
+    said = _said(path, "--version", whole=True)
+    yield Finding("MPI launcher", "ok", f"{path}: {_line(said)}")
+    library = _mpi_library()
     if library is None:
         return
-    theirs = _family(library)
-    if family and theirs and family != theirs:
+    ours, theirs = _family(said), _family(library)
+    advice = ""
+    if ours and theirs and ours != theirs:
         advice = (
-            f"mpi4py uses {theirs}, the launcher is {family}'s: every process would be alone; use "
-            f"{theirs}'s mpiexec, or build mpi4py for {family}"
+            f"mpi4py uses {theirs}, the launcher is {ours}'s: every process would be alone; use "
+            f"{theirs}'s mpiexec, or build mpi4py for {ours}"
         )
-        yield Finding("MPI library", "warning", _line(library), advice)
-    else:
-        yield Finding("MPI library", "ok", _line(library))
+    yield _judged("MPI library", _line(library), advice)
 
 
 def _mpi_library() -> str | None:
@@ -226,17 +177,14 @@ def _family(said: str) -> str | None:
 
 
 def _slurm() -> Iterator[Finding]:
-    found = [name for name in SLURM if shutil.which(name)]
-    if not found:
+    paths = [path for path in map(shutil.which, SLURM) if path]
+    if not paths:
         yield Finding("SLURM", "missing", "no sbatch", "only needed on a cluster that has it")
         return
-    version = _said(shutil.which(found[0]) or found[0], "--version")
     job = os.environ.get("SLURM_JOB_ID")
-    inside = f", inside job {job}" if job else ""
-    lacking = [name for name in SLURM if name not in found]
-    status: Status = "warning" if lacking else "ok"
-    advice = f"{', '.join(lacking)} not found: is this a login node?" if lacking else ""
-    yield Finding("SLURM", status, f"{version}{inside}", advice)
+    found = _said(paths[0], "--version") + (f", inside job {job}" if job else "")
+    lacking = ", ".join(name for name in SLURM if not shutil.which(name))
+    yield _judged("SLURM", found, lacking and f"{lacking} not found: is this a login node?")
 
 
 # ---- the machine -----------------------------------------------------------------------------
@@ -252,7 +200,7 @@ def _cores() -> Iterator[Finding]:
     advice = ""
     if share is not None and share < usable:
         advice = f"this container gets the time of {share:g} cores: use --jobs {max(1, int(share))}"
-    yield Finding("cores", "warning" if advice else "ok", found, advice)
+    yield _judged("cores", found, advice)
 
 
 def _cgroup_cores() -> float | None:
@@ -265,14 +213,12 @@ def _cgroup_cores() -> float | None:
 
 def _memory() -> Iterator[Finding]:
     try:
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIB
-        free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES") / GIB
+        page = os.sysconf("SC_PAGE_SIZE") / GIB
+        total, free = (page * os.sysconf(f"SC_{name}_PAGES") for name in ("PHYS", "AVPHYS"))
     except (AttributeError, ValueError, OSError):
         return
-    little = total < LITTLE_MEMORY
-    advice = "a search takes some hundred MB" if little else ""
-    found = f"{total:.1f} GB, {free:.1f} GB free"
-    yield Finding("memory", "warning" if little else "ok", found, advice)
+    advice = "a search takes some hundred MB" if total < LITTLE_MEMORY else ""
+    yield _judged("memory", f"{total:.1f} GB, {free:.1f} GB free", advice)
 
 
 def _temporary() -> Iterator[Finding]:
@@ -286,10 +232,8 @@ def _temporary() -> Iterator[Finding]:
         advice = "set TMPDIR to a folder that can be written"
         yield Finding("temporary files", "warning", str(error.strerror or error), advice)
         return
-    little = free < LITTLE_DISK
-    advice = "hardly any space is left" if little else ""
-    found = f"{folder}, {free:.1f} GB free"
-    yield Finding("temporary files", "warning" if little else "ok", found, advice)
+    advice = "hardly any space is left" if free < LITTLE_DISK else ""
+    yield _judged("temporary files", f"{folder}, {free:.1f} GB free", advice)
 
 
 def _said(*command: str, whole: bool = False) -> str:

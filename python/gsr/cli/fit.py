@@ -12,30 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gsr import options
-from gsr.cli.messages import terminal_output
-from gsr.cli.terminal import (
-    INTERRUPTED,
-    NO_LAW,
-    NOT_WRITTEN,
-    OK,
-    Parsers,
-    at_least,
-    complain,
-    listed,
-    paired,
-    show,
-    terminated_like_interrupted,
-    uninterrupted,
-    writable_file,
-)
+from gsr.cli import terminal
 from gsr.exceptions import GSRError
-from gsr.options import OPTIONS, Option
+from gsr.options import OPTIONS, Flag, Option
 from gsr.value_types import Boolean, ListOf, Number, TableOf
 
 if TYPE_CHECKING:
     from gsr.cli.fit_data import FitData
     from gsr.runs.config import Config
-    from gsr.runs.run_folder import Outcome
+    from gsr.runs.outcome import Outcome
 
 log = logging.getLogger(__name__)
 ABOUT = """\
@@ -63,6 +48,59 @@ exit codes:
   3    a result could not be written (it is printed, and kept in a temporary folder)
   130  interrupted (Ctrl-C, SIGTERM); the best laws so far are printed and written
 """
+GROUPS = ("data", "prior knowledge", "search", "running", "output")
+
+# ---- flags ---------------------------------------------------------------------------------------
+
+
+def add(commands: terminal.Parsers) -> None:
+    """Add the command to the parser."""
+    fit = terminal.add_command(commands, "fit", _fit, EPILOG, ABOUT)
+    fit.add_argument("data", nargs="?", metavar="TABLE", help="the file; - for standard input")
+    groups = {name: fit.add_argument_group(name) for name in GROUPS}
+    for option in OPTIONS:
+        if option.flag is not None:
+            how = _how(option, option.flag)
+            groups[option.flag.group].add_argument(*_names(option), **how)
+    running, output = groups["running"], groups["output"]
+    running.add_argument("--config", metavar="FILE", help="settings in TOML; flags count more")
+    running.add_argument(
+        "--set", metavar="KEY=VALUE", action="append", default=[], help="section.key=value"
+    )
+    output.add_argument(
+        "--save", metavar="FILE", type=terminal.writable_file, help="write the model, JSON"
+    )
+    output.add_argument(
+        "--top",
+        metavar="N",
+        type=terminal.at_least(int, 1),
+        default=10,
+        help="laws of the front to print, those that gain most; default: 10",
+    )
+    output.add_argument("--json", action="store_true", help="print the result as JSON")
+    loud = output.add_mutually_exclusive_group()
+    loud.add_argument("-q", "--quiet", action="store_true", help="print the law alone")
+    loud.add_argument("-v", "--verbose", action="store_true", help="show progress, also in a log")
+
+
+def _names(option: Option) -> tuple[str, ...]:
+    named = () if option.flag is None else option.flag.names
+    return named or ("--" + option.name.replace("_", "-"),)
+
+
+def _how(option: Option, flag: Flag) -> dict[str, Any]:
+    """Return how argparse reads the flag of an option."""
+    kind = option.type
+    how: dict[str, Any] = {"dest": option.key, "help": option.help.replace("%", "%%")}
+    if flag.constant is not None:
+        return {**how, "action": "store_const", "const": flag.constant}
+    if isinstance(kind, Boolean):
+        return {**how, "action": argparse.BooleanOptionalAction}
+    how["metavar"] = flag.metavar
+    if kind == options.RULES:
+        return {**how, "type": _rule, "action": "append"}
+    by_type = {Number: _number, ListOf: terminal.listed, TableOf: terminal.paired}
+    return {**how, "type": READERS.get(option.key, by_type.get(type(kind), str))}
 
 
 def _number(text: str) -> Any:
@@ -76,12 +114,12 @@ def _number(text: str) -> Any:
 
 
 def _one_or_list(text: str) -> Any:
-    names = listed(text)
+    names = terminal.listed(text)
     return names[0] if len(names) == 1 else names
 
 
 def _library(text: str) -> Any:
-    names = listed(text)
+    names = terminal.listed(text)
     return names[0] if names[0] in ("all", "table2", "table13") and len(names) == 1 else names
 
 
@@ -89,7 +127,7 @@ def _rule(text: str) -> tuple[str, list[str]]:
     name, equals, transformations = text.rpartition("=")
     if not equals or not name:
         raise argparse.ArgumentTypeError(f"must be like x1=sin,cos, got {text!r}")
-    return name.strip(), listed(transformations)
+    return name.strip(), terminal.listed(transformations)
 
 
 #: What reads the value of a flag, where the type of its option does not say it.
@@ -98,113 +136,12 @@ READERS: dict[str, Callable[[str], Any]] = {
     "library.features": _library,
     "library.target": _library,
 }
-GROUPS = ("data", "prior knowledge", "search", "running", "output")
-
-
-def add(commands: Parsers) -> None:
-    """Add the command to the parser."""
-    fit = commands.add_parser(
-        "fit",
-        description=ABOUT,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    fit.add_argument("data", nargs="?", metavar="TABLE", help="the file; - for standard input")
-    groups = {name: fit.add_argument_group(name) for name in GROUPS}
-    for option in OPTIONS:
-        if option.flag is not None:
-            groups[option.flag.group].add_argument(*_names(option), **_how(option))
-    _add_rest(groups["running"], groups["output"])
-    fit.set_defaults(command=_fit)
-
-
-def _names(option: Option) -> tuple[str, ...]:
-    assert option.flag is not None
-    return option.flag.names or ("--" + option.name.replace("_", "-"),)
-
-
-def _how(option: Option) -> dict[str, Any]:
-    """Return how argparse reads the flag of an option."""
-    flag, kind = option.flag, option.type
-    assert flag is not None
-    how: dict[str, Any] = {"dest": option.key, "help": option.help.replace("%", "%%")}
-    if flag.constant is not None:
-        return {**how, "action": "store_const", "const": flag.constant}
-    if isinstance(kind, Boolean):
-        return {**how, "action": argparse.BooleanOptionalAction}
-    how["metavar"] = flag.metavar
-    if kind == options.RULES:
-        return {**how, "type": _rule, "action": "append"}
-    by_type = {Number: _number, ListOf: listed, TableOf: paired}
-    return {**how, "type": READERS.get(option.key, by_type.get(type(kind), str))}
-
-
-def _add_rest(running: Any, output: Any) -> None:
-    running.add_argument("--config", metavar="FILE", help="settings in TOML; flags count more")
-    running.add_argument(
-        "--set", metavar="KEY=VALUE", action="append", default=[], help="section.key=value"
-    )
-    output.add_argument("--save", metavar="FILE", type=writable_file, help="write the model, JSON")
-    output.add_argument(
-        "--top",
-        metavar="N",
-        type=at_least(int, 1),
-        default=10,
-        help="laws of the front to print, those that gain most; default: 10",
-    )
-    output.add_argument("--json", action="store_true", help="print the result as JSON")
-    loud = output.add_mutually_exclusive_group()
-    loud.add_argument("-q", "--quiet", action="store_true", help="print the law alone")
-    loud.add_argument("-v", "--verbose", action="store_true", help="show progress, also in a log")
-
-
-# ---- the command -----------------------------------------------------------------------------
-
-
-def _fit(arguments: argparse.Namespace) -> int:
-    config = _config(arguments)
-    with terminal_output(config.get("log", "level")):
-        return _fit_table(config, arguments)
-
-
-def _fit_table(config: Config, arguments: argparse.Namespace) -> int:
-    from gsr.cli.fit_data import load
-    from gsr.files import Source, WritingError, sha256
-    from gsr.runs import run_folder
-    from gsr.tables import path_of
-
-    for section in config.ignored():
-        log.info("the section [%s] is for cluster runs and is not used here", section)
-    folder = config.get("run", "output")
-    _check_folder(config, folder)
-    _check_model_file(config, folder, arguments.save)
-    source = Source(config.data_path())
-    file = path_of(source.path)
-    digest = sha256(file) if file is not None and folder is not None else None
-    with config.locating():
-        data = load(source, config)
-    if folder is not None:
-        folder = run_folder.prepare(folder, config.get("run", "overwrite"), config=config)
-    columns = data.columns[0] if data.y.ndim == 1 else list(data.columns)
-    config = config.changed({("data", "target"): columns})
-    with config.locating(), terminated_like_interrupted():
-        model = _search(config, data)
-    outcome = run_folder.Outcome(
-        model, data.X, data.y, config, config.data_path(), digest, data.weights
-    )
-    with uninterrupted():
-        failures = _write(outcome, folder, arguments.save)
-    try:
-        _print(outcome, arguments)
-    except WritingError as error:
-        failures.append(str(error))
-    _log_left_out(outcome)
-    for name in data.targets[len(outcome.laws) :]:
-        log.warning("no search was run for target %r", name)
-    return _ending(outcome, failures)
 
 
 def _config(arguments: argparse.Namespace) -> Config:
+    """Return the configuration with the flags on top; it has a seed, so that it can be repeated."""
+    from secrets import randbelow
+
     from gsr.runs import config as configs
 
     if arguments.config is None:
@@ -231,42 +168,77 @@ def _config(arguments: argparse.Namespace) -> Config:
         changes["log", "verbose"] = arguments.verbose
     if arguments.quiet:
         changes["log", "level"] = "error"
-    return _seeded(config.changed(changes))
+    config = config.changed(changes)
+    if config.is_set("run", "seed"):
+        return config
+    return config.changed({("run", "seed"): randbelow(2**31)})
+
+
+# ---- the command ---------------------------------------------------------------------------------
+
+
+def _fit(arguments: argparse.Namespace) -> int:
+    config = _config(arguments)
+    with terminal.show_log(config.get("log", "level")):
+        return _fit_table(config, arguments)
+
+
+def _fit_table(config: Config, arguments: argparse.Namespace) -> int:
+    from gsr.cli.fit_data import load
+    from gsr.files import Source, WritingError, sha256
+    from gsr.runs import run_folder
+    from gsr.runs.outcome import Outcome
+    from gsr.tables import path_of
+
+    for section in config.ignored():
+        log.info("the section [%s] is for cluster runs and is not used here", section)
+    folder = config.get("run", "output")
+    _check_folder(config, folder)
+    _check_model_file(config, folder, arguments.save)
+    source = Source(config.data_path())
+    file = path_of(source.path)
+    digest = sha256(file) if file is not None and folder is not None else None
+    with config.locating():
+        data = load(source, config)
+    if folder is not None:
+        folder = run_folder.prepare(folder, config.get("run", "overwrite"), config=config)
+    columns = data.columns[0] if data.y.ndim == 1 else list(data.columns)
+    config = config.changed({("data", "target"): columns})
+    with config.locating(), terminal.terminated_like_interrupted():
+        model = _search(config, data)
+    outcome = Outcome(model, data.X, data.y, config, digest, data.weights)
+    with terminal.uninterrupted():
+        failures = _write(outcome, folder, arguments.save)
+    try:
+        _print(outcome, arguments)
+    except WritingError as error:
+        failures.append(str(error))
+    _log_left_out(outcome, data)
+    return _ending(outcome, failures)
 
 
 def _check_folder(config: Config, folder: str | Path | None) -> None:
     """Raise if the run would replace a file that it must not."""
-    from gsr.runs import folder_files
+    from gsr.runs import run_folder
 
     if folder is not None:
-        overwrite = config.get("run", "overwrite")
-        folder_files.check_replaced(folder, config.data_path(), config.file, overwrite)
+        run_folder.check_replaced(folder, config, config.get("run", "overwrite"))
 
 
 def _check_model_file(config: Config, folder: str | Path | None, path: Path | None) -> None:
     """Raise if ``--save`` would replace a file that it must not."""
     from gsr import files
-    from gsr.runs import folder_files
+    from gsr.runs import run_folder
 
-    inputs = [config.data_path(), *([] if config.file is None else [str(config.file)])]
-    files.check_output(path, inputs, config.get("run", "overwrite"))
-    if path is not None and folder is not None and folder_files.is_own_file(path, folder):
+    files.check_output(path, config.inputs(), config.get("run", "overwrite"))
+    if path is not None and folder is not None and run_folder.is_own_file(path, folder):
         raise GSRError(f"--save: {path} is a file of the run folder; choose another name")
-
-
-def _seeded(config: Config) -> Config:
-    """Return the configuration with a seed, so that what it gives can be had again."""
-    if config.is_set("run", "seed"):
-        return config
-    from secrets import randbelow
-
-    return config.changed({("run", "seed"): randbelow(2**31)})
 
 
 def _search(config: Config, data: FitData) -> Any:
     import warnings
 
-    from gsr.cli.named_estimator import NamedRegressor
+    from gsr.cli.fit_data import NamedRegressor
 
     asked = config.estimator_options()
     asked.setdefault("verbose", sys.stderr.isatty())
@@ -277,7 +249,7 @@ def _search(config: Config, data: FitData) -> Any:
         return model.fit(data.X, data.y, data.weights, sigma=data.sigma)
 
 
-# ---- results ---------------------------------------------------------------------------------
+# ---- results -------------------------------------------------------------------------------------
 
 
 def _write(outcome: Outcome, folder: Path | None, model_file: Path | None) -> list[str]:
@@ -310,41 +282,41 @@ def _write(outcome: Outcome, folder: Path | None, model_file: Path | None) -> li
 
 
 def _print(outcome: Outcome, arguments: argparse.Namespace) -> None:
-    from gsr.cli import shown
-
     if arguments.json:
-        show(json.dumps(outcome.result(), indent=1, ensure_ascii=False))
+        terminal.show(json.dumps(outcome.result(), indent=1, ensure_ascii=False))
         return
+    seed = outcome.config.get("run", "seed")
     for number, laws in enumerate(outcome.laws.values()):
         if arguments.quiet:
-            show(str(laws.model.equation_))
+            terminal.show(str(laws.model.equation_))
             continue
-        seed = outcome.config.get("run", "seed")
-        text = shown.everything(
+        text = terminal.laws_text(
             laws.model, laws.table, arguments.top, rows=outcome.n_used, seed=seed
         )
-        show(f"\n{text}" if number else text)
+        terminal.show(f"\n{text}" if number else text)
 
 
-def _log_left_out(outcome: Outcome) -> None:
+def _log_left_out(outcome: Outcome, data: FitData) -> None:
     for laws in outcome.laws.values():
         line = laws.model._left_out_line()
         if line and not laws.model.verbose:  # otherwise the display has shown it
             log.info("%s", line)
+    for name in data.targets[len(outcome.laws) :]:
+        log.warning("no search was run for target %r", name)
 
 
 def _ending(outcome: Outcome, failures: list[str]) -> int:
     for failure in failures:
-        complain(failure)
+        terminal.complain(failure)
     if failures:
-        return NOT_WRITTEN
+        return terminal.NOT_WRITTEN
     everything = outcome.laws.values()
     if any(laws.model.status_ == "interrupted" for laws in everything):
-        return INTERRUPTED
+        return terminal.INTERRUPTED
     lacking = [laws.target for laws in everything if not laws.chosen.uses_features]
     for name in lacking:
         which = "" if outcome.is_one else f" for {name!r}"
         log.info(
             "no law better than a constant was found%s; give it more time, rows or features", which
         )
-    return NO_LAW if lacking else OK
+    return terminal.NO_LAW if lacking else terminal.OK

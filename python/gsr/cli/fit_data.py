@@ -1,19 +1,23 @@
-"""From a table in a file to what the estimator is fitted to; what is odd is logged."""
+"""From a table in a file to the rows and the estimator of a fit; what is odd is logged."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gsr import tables
+from gsr.cli.terminal import uninterrupted
+from gsr.estimator import GSRRegressor
 from gsr.exceptions import GSRError, about
 from gsr.files import Source
 from gsr.options import ERRORS
-from gsr.rows import Gaps
+from gsr.problem import Problem
+from gsr.rows import Gaps, Rows
+from gsr.search import SearchResult
 from gsr.tables import Array, Column, Table
 
 if TYPE_CHECKING:
@@ -35,24 +39,57 @@ NAMING = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class FitData:
-    """Features, target and weights of a fit.
+class NamedRegressor(GSRRegressor):
+    """`GSRRegressor` whose variables are named by `named`, which needs no pandas.
 
-    Parameters
-    ----------
-    X, y, weights, sigma : array
-        Features, the target or a column for each of several, and the weights and standard
-        deviations of the rows, if there are any.
-    names, targets : tuple of str
-        Names of the features and of the targets.
-    columns : tuple of str
-        The columns of the targets in the table.
+    An interruption after the search is put off until its laws are compared; one during the search
+    for a target leaves out the targets after it.
     """
 
+    _to_insist = "choose columns with --features to insist"
+
+    def named(self, features: Sequence[str], *targets: str) -> NamedRegressor:
+        """Name the columns of X and the targets, for the next `fit`."""
+        self._table_names = (tuple(features), targets)
+        return self
+
+    def pose(
+        self, X: Any, y: Any, sample_weight: Any = None, sigma: Any = None
+    ) -> tuple[Problem, Rows | None]:
+        """Return the problem of a search in a table, and the rows that are held out."""
+        return self._pose(self._validate(X, y, sample_weight, sigma))
+
+    def take(self, result: SearchResult, problem: Problem, held: Rows | None) -> None:
+        """Become the fitted model of what a search has found."""
+        self._take(result, problem, held)
+
+    def _name_variables(self, n_features: int, y: Any) -> None:
+        features, (self._given_name, *_) = self._table_names
+        self.feature_names_in_ = np.array(features, dtype=object)
+        super()._name_variables(n_features, y)
+
+    def _targets(self, y: Any) -> dict[str, Any]:
+        return dict(zip(self._table_names[1], y.T, strict=True))
+
+    def _for_one(self, target: str, others: set[str]) -> GSRRegressor:
+        model = super()._for_one(target, others)
+        assert isinstance(model, NamedRegressor)
+        return model.named(self._table_names[0], target)
+
+    def _conclude(self, *arguments: Any) -> None:
+        with uninterrupted():
+            super()._conclude(*arguments)
+
+
+@dataclass(frozen=True, eq=False)
+class FitData:
+    """Features, target and weights of a fit."""
+
     X: Array
+    #: A column for each of several targets.
     y: Array
     weights: Array | None
+    #: The names of the features and of the targets, and the columns of the targets in the table.
     names: tuple[str, ...]
     targets: tuple[str, ...]
     columns: tuple[str, ...]
@@ -60,53 +97,40 @@ class FitData:
 
 
 def load(source: Source, config: Config) -> FitData:
-    """Read the table of a configuration; remarks about it are logged.
+    """Read the table of a configuration, whose section `data` says what to take of it."""
+    data = config.section("data")
+    roles: dict[str, list[str]] = {}
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    config : Config
-        Section `data` says what to take of it.
+    def columns(names: Sequence[str]) -> list[int]:
+        roles.update(_roles(names, data, source.name))
+        numbers = {name: number for number, name in enumerate(names, start=1)}
+        return [numbers[name] for role in roles.values() for name in role]
 
-    Returns
-    -------
-    FitData
-
-    Raises
-    ------
-    GSRError
-        Names the file and the column, and the line where there is one.
-    """
-    roles = _Roles(config, source.name)
-    table = tables.read(
-        source,
-        columns=roles.columns,
-        header=config.get("data", "header"),
-        delimiter=config.get("data", "delimiter"),
-        sheet=config.get("data", "sheet"),
-    )
+    reading = {key: data[key] for key in ("header", "delimiter", "sheet")}
+    table = tables.read(source, columns=columns, **reading)
+    targets, n = tuple(roles["target"]), len(roles["target"])
     for note in table.notes:
         log.info("%s", note)
-    if config.get("data", "target") is None:
-        log.info("the target is the last column, %r; --target chooses another", roles.targets[0])
-    targets = [table.names.index(name) for name in roles.targets]
-    weights = None if roles.weights is None else table.names.index(roles.weights)
-    errors = None if roles.errors is None else table.names.index(roles.errors)
-    others = [c for c in range(len(table.names)) if c not in (*targets, weights, errors)]
-    table = _complete(table, config.get("data", "missing"))
+    if data["target"] is None:
+        log.info("the target is the last column, %r; --target chooses another", targets[0])
+    table = _complete(table, data["missing"])
+    place = {name: number for number, name in enumerate(table.names)}
+    places = {role: [place[name] for name in roles[role]] for role in roles}
+    y = table.values[:, places["target"]]
+    weights, errors = places["weights"], places["errors"]
+    numbered = ("y",) if n == 1 else tuple(f"y{k + 1}" for k in range(n))
     found = FitData(
-        table.values[:, others],
-        np.ascontiguousarray(table.values[:, targets[0] if roles.is_one else targets]),
-        None if weights is None else np.ascontiguousarray(table.values[:, weights]),
-        tuple(table.names[c] for c in others),
-        roles.targets if table.named else _numbered(len(targets)),
-        roles.targets,
-        None if errors is None else deviations(table, errors),
+        X=table.values[:, places["features"]],
+        y=np.ascontiguousarray(y if isinstance(data["target"], list) else y[:, 0]),
+        weights=table.values[:, weights[0]].copy() if weights else None,
+        names=tuple(roles["features"]),
+        targets=targets if table.named else numbered,
+        columns=targets,
+        sigma=deviations(table, errors[0]) if errors else None,
     )
     if not any(config.is_set(*key) for key in NAMING):
-        found = without_constants(found, table.origin)
-    warn_of_copies(found)
+        found = _without_constants(found, table.origin)
+    _warn_of_copies(found)
     return found
 
 
@@ -124,115 +148,94 @@ def deviations(table: Table, column: int) -> Array:
     return sigma
 
 
-def _numbered(n: int) -> tuple[str, ...]:
-    return ("y",) if n == 1 else tuple(f"y{k + 1}" for k in range(n))
+def _roles(names: Sequence[str], data: Mapping[str, Any], origin: str) -> dict[str, list[str]]:
+    """Return the names of features, target, weights and errors among the columns of a table."""
 
+    def named(wanted: Column) -> str:
+        return names[tables.find(wanted, names, origin)]
 
-class _Roles:
-    """The features, targets, weights and errors among the columns of a table."""
-
-    def __init__(self, config: Config, origin: str) -> None:
-        self._data = config.section("data")
-        self._origin = origin
-        self.is_one = not isinstance(self._data["target"], list)
-        self.targets: tuple[str, ...] = ()
-        self.weights: str | None = None
-        self.errors: str | None = None
-
-    def columns(self, names: Sequence[str]) -> list[int]:
-        """Return the numbers of the columns to read: features, target, weights and errors."""
-
-        def named(wanted: Column) -> str:
-            return names[tables.find(wanted, names, self._origin)]
-
-        given = {key: self._data[key] for key in ("target", "weights")}
-        with about("data.drop"):
-            dropped = {named(each) for each in self._data["drop"]}
-        with about("data.weights"):
-            self.weights = None if given["weights"] is None else named(given["weights"])
+    with about("data.drop"):
+        dropped = {named(each) for each in data["drop"]}
+    with about("data.weights"):
+        weights = [] if data["weights"] is None else [named(data["weights"])]
+    with about("data.errors"):
         kept = [name for name in names if name not in dropped]
-        with about("data.errors"):
-            self.errors = self._errors_column(kept, named)
-        of_rows = [name for name in (self.weights, self.errors) if name is not None]
-        left = [name for name in names if name not in dropped and name not in of_rows]
-        if not left:
-            raise GSRError(f"{self._origin}: no column is left to read", "data.drop")
-        asked = left[-1] if given["target"] is None else given["target"]
-        with about("data.target"):
-            self.targets = tuple(map(named, [asked] if self.is_one else asked))
-            self._check_targets(dropped)
-        features = [name for name in left if name not in self.targets]
-        with about("data.features", "data.drop", "data.target"):
-            if self._data["features"] is not None:
-                features = [named(each) for each in self._data["features"]]
-                self._check(features, dropped)
-            if not features:
-                raise GSRError(
-                    f"{self._origin}: there is no feature beside the target {_named(self.targets)}"
-                )
-        wanted = [*features, *self.targets, *of_rows]
-        numbers = {name: number for number, name in enumerate(names, start=1)}
-        return [numbers[name] for name in wanted]
+        errors = _errors_column(data["errors"], kept, named, origin)
+    left = [name for name in kept if name not in (*weights, *errors)]
+    if not left:
+        raise GSRError(f"{origin}: no column is left to read", "data.drop")
+    asked = left[-1] if data["target"] is None else data["target"]
+    with about("data.target"):
+        targets = [named(each) for each in (asked if isinstance(asked, list) else [asked])]
+        roles = {"target": targets, "weights": weights, "errors": errors}
+        _check_roles(roles, dropped, origin)
+    with about("data.features", "data.drop", "data.target"):
+        features = [name for name in left if name not in targets]
+        if data["features"] is not None:
+            features = list(dict.fromkeys(map(named, data["features"])))
+            _check_features(features, roles, dropped, origin)
+        if not features:
+            told = f"there is no feature beside the target {_quoted(targets)}"
+            raise GSRError(f"{origin}: {told}")
+    return {"features": features, **roles}
 
-    def _errors_column(self, names: Sequence[str], named: Callable[[Column], str]) -> str | None:
-        """Return the column of standard deviations, None if `errors` is a kind or not set."""
-        asked = self._data["errors"]
-        if asked in ERRORS and asked in names:
-            raise GSRError(
-                f"{self._origin}: errors = {asked!r} is a kind of errors and a column; rename the "
-                "column, or drop it"
-            )
-        if asked is None or asked in ERRORS:
-            return None
-        try:
-            return named(asked)
-        except GSRError as error:
-            kinds = ", ".join(ERRORS)
-            raise GSRError(f"{error}; errors are a column, or one of {kinds}") from None
 
-    @property
-    def _roles(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        yield "target", self.targets
-        yield "weights", () if self.weights is None else (self.weights,)
-        yield "errors", () if self.errors is None else (self.errors,)
+def _errors_column(
+    asked: Column | None, names: Sequence[str], named: Callable[[Column], str], origin: str
+) -> list[str]:
+    """Return the column of standard deviations; none if `errors` is a kind or not set."""
+    if asked in ERRORS and asked in names:
+        raise GSRError(
+            f"{origin}: errors = {asked!r} is a kind of errors and a column; rename the column, or "
+            "drop it"
+        )
+    if asked is None or asked in ERRORS:
+        return []
+    try:
+        return [named(asked)]
+    except GSRError as error:
+        kinds = ", ".join(ERRORS)
+        raise GSRError(f"{error}; errors are a column, or one of {kinds}") from None
 
-    def _check_targets(self, dropped: set[str]) -> None:
-        if not self.targets:
-            raise GSRError(f"{self._origin}: data.target is an empty list")
-        for role, names in self._roles:
-            for name in dropped.intersection(names):
-                raise GSRError(
-                    f"{self._origin}: the {role} column {name!r} is among those to drop",
-                    "data.drop",
-                )
-            if role != "target" and set(names) & set(self.targets):
-                raise GSRError(
-                    f"{self._origin}: {names[0]!r} is both target and {role}", f"data.{role}"
-                )
-        self._check_errors()
-        if len(set(self.targets)) < len(self.targets):
-            raise GSRError(f"{self._origin}: a target is there twice: {_named(self.targets)}")
 
-    def _check_errors(self) -> None:
-        if self.errors is not None and self.weights is not None:
-            raise GSRError(
-                f"{self._origin}: give either weights or a column of errors, not both",
-                "data.weights",
-            )
-        if self.errors is not None and len(self.targets) > 1:
-            raise GSRError(
-                f"{self._origin}: the errors {self.errors!r} are those of one target; fit targets "
-                "with given errors one by one",
-                "data.errors",
-            )
-
-    def _check(self, features: list[str], dropped: set[str]) -> None:
-        for name in features:
-            for role, others in self._roles:
-                if name in others:
-                    raise GSRError(f"{self._origin}: the {role} {name!r} is also among --features")
+def _check_roles(roles: Mapping[str, list[str]], dropped: set[str], origin: str) -> None:
+    targets, errors = roles["target"], roles["errors"]
+    if not targets:
+        raise GSRError(f"{origin}: data.target is an empty list")
+    for role, names in roles.items():
+        for name in names:
             if name in dropped:
-                raise GSRError(f"{self._origin}: {name!r} is both among --features and --drop")
+                told = f"the {role} column {name!r} is among those to drop"
+                raise GSRError(f"{origin}: {told}", "data.drop")
+            if role != "target" and name in targets:
+                raise GSRError(f"{origin}: {name!r} is both target and {role}", f"data.{role}")
+    if errors and roles["weights"]:
+        told = "give either weights or a column of errors, not both"
+        raise GSRError(f"{origin}: {told}", "data.weights")
+    if errors and len(targets) > 1:
+        raise GSRError(
+            f"{origin}: the errors {errors[0]!r} are those of one target; fit targets with given "
+            "errors one by one",
+            "data.errors",
+        )
+    if len(set(targets)) < len(targets):
+        raise GSRError(f"{origin}: a target is there twice: {_quoted(targets)}")
+
+
+def _check_features(
+    features: list[str], roles: Mapping[str, list[str]], dropped: set[str], origin: str
+) -> None:
+    for name in features:
+        for role, others in roles.items():
+            if name in others:
+                raise GSRError(f"{origin}: the {role} {name!r} is also among --features")
+        if name in dropped:
+            raise GSRError(f"{origin}: {name!r} is both among --features and --drop")
+
+
+def _quoted(names: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, names[:LISTED]))
+    return shown if len(names) <= LISTED else f"{shown}, ... ({len(names)} columns)"
 
 
 def _complete(table: Table, missing: str) -> Table:
@@ -259,12 +262,12 @@ def _complete(table: Table, missing: str) -> Table:
     return replace(table, values=table.values[~gaps.rows], lines=lines)
 
 
-def without_constants(data: FitData, origin: str) -> FitData:
+def _without_constants(data: FitData, origin: str) -> FitData:
     """Leave out features that are the same in every row."""
     constant = (data.X[:1] == data.X).all(axis=0)
     if not constant.any() or len(data.X) < 2:
         return data
-    names = _named([name for name, c in zip(data.names, constant, strict=True) if c])
+    names = _quoted([name for name, c in zip(data.names, constant, strict=True) if c])
     if constant.all():
         raise GSRError(f"{origin}: no feature varies ({names}): no law to find")
     log.info("left out, since the same in every row: %s", names)
@@ -272,14 +275,13 @@ def without_constants(data: FitData, origin: str) -> FitData:
     return replace(data, X=data.X[:, kept], names=tuple(data.names[c] for c in kept))
 
 
-def warn_of_copies(data: FitData) -> None:
+def _warn_of_copies(data: FitData) -> None:
     """Warn of features that are a target under another name, or times a number."""
     if len(data.y) < 2:
         return
     for target, y in zip(data.targets, data.y.reshape(len(data.y), -1).T, strict=True):
         for name, column in zip(data.names, data.X.T, strict=True):
-            same = _copied(column, y)
-            if same:
+            if same := _copied(column, y):
                 log.warning(
                     "the feature %r is %s the target %r in every row; the law will say just that. "
                     "If it is not known beforehand, use --drop",
@@ -299,8 +301,3 @@ def _copied(column: Array, target: Array) -> str:
             return ""
     times = factor * largest / size
     return "a copy of" if abs(times - 1.0) <= COPY else f"{1 / times:.6g} times"
-
-
-def _named(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:LISTED]))
-    return shown if len(names) <= LISTED else f"{shown}, ... ({len(names)} columns)"

@@ -12,15 +12,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from gsr import files
-from gsr.cli import shown
+from gsr.cli import terminal
 from gsr.cli.island_plan import COMMAND, PlannedRun, plan_run, read_config
-from gsr.cli.terminal import INTERRUPTED, NO_LAW, NOT_WRITTEN, OK, complain, show
 from gsr.exceptions import GSRError
 from gsr.islands import journal
 from gsr.islands.checkpoints import Checkpoints
 from gsr.islands.resume import total_evaluations
-from gsr.runs import folder_files, run_folder
+from gsr.runs import run_folder
 from gsr.runs.config import toml_value
+from gsr.runs.outcome import Outcome
 from gsr.search import Progress, SearchResult
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ TOP = 10
 
 def conclude(
     run: PlannedRun, found: SearchResult, ranks: int, more: dict[str, Any] | None = None
-) -> run_folder.Outcome:
+) -> Outcome:
     """Compare the laws of all islands, and choose one."""
     run.model.take(found, run.problem, run.held)
     data, spec = run.data, run.spec
@@ -48,13 +48,10 @@ def conclude(
         "seeds": [run.blueprint.seed_of(k) for k in range(n_islands)],
         **{"mpi": None, "migration_of_rank_0": None, **(more or {})},
     }
-    return run_folder.Outcome(
-        run.model, data.X, data.y, run.config, run.config.data_path(), run.sha256, data.weights,
-        facts, COMMAND,
-    )  # fmt: skip
+    return Outcome(run.model, data.X, data.y, run.config, run.sha256, data.weights, facts, COMMAND)
 
 
-def write(run: PlannedRun, outcome: run_folder.Outcome) -> bool:
+def write(run: PlannedRun, outcome: Outcome) -> bool:
     """Write the results, elsewhere if necessary; False if they are not in the run folder."""
     for attempt in range(TRIES):
         try:
@@ -71,27 +68,25 @@ def write(run: PlannedRun, outcome: run_folder.Outcome) -> bool:
     return False
 
 
-def exit_code(outcome: run_folder.Outcome, written: bool) -> int:
+def exit_code(outcome: Outcome, written: bool) -> int:
     """Return how the program ends."""
     status = outcome.first.status_
     if not written:
-        return NOT_WRITTEN
-    if status == "terminated":
-        return TERMINATED
-    if status == "interrupted":
-        return INTERRUPTED
+        return terminal.NOT_WRITTEN
+    if status in ("terminated", "interrupted"):
+        return TERMINATED if status == "terminated" else terminal.INTERRUPTED
     if all(laws.chosen.uses_features for laws in outcome.laws.values()):
-        return OK
+        return terminal.OK
     log.info("no law better than a constant was found; give it more time, rows or features")
-    return NO_LAW
+    return terminal.NO_LAW
 
 
-def print_law(outcome: run_folder.Outcome, folder: str) -> None:
+def print_law(outcome: Outcome, folder: str) -> None:
     """Print the law, the front and a summary."""
     (laws,) = outcome.laws.values()
     more = f"gsr show {os.path.relpath(folder)} --top {{all}}"
     seed = outcome.config.get("run", "seed")
-    show(shown.everything(laws.model, laws.table, TOP, more, outcome.n_used, seed))
+    terminal.show(terminal.laws_text(laws.model, laws.table, TOP, more, outcome.n_used, seed))
 
 
 # ---- a run that has not ended --------------------------------------------------------------------
@@ -105,14 +100,14 @@ def finished(run: str | os.PathLike[str]) -> Iterator[Path]:
         yield folder
         return
     since = "no result yet" if not (folder / "result.json").exists() else "gone on since its result"
-    complain(f"the run in {folder} has {since}; this is what its checkpoints hold")
-    outcome = so_far(folder)
+    terminal.complain(f"the run in {folder} has {since}; this is what its checkpoints hold")
+    outcome = _so_far(folder)
     with TemporaryDirectory(prefix="gsr-") as temporary:
         yield run_folder.write(temporary, outcome)
 
 
 def _has_result(folder: Path) -> bool:
-    """Tell whether there is a result of this run that is newer than its checkpoints."""
+    """Whether there is a result of this run that is newer than its checkpoints."""
     checkpoints = Checkpoints(folder / "checkpoints")
     manifest = checkpoints.read_manifest()
     if manifest is None:
@@ -120,7 +115,7 @@ def _has_result(folder: Path) -> bool:
     path = folder / "result.json"
     if not path.exists():
         return False
-    if run_folder.read(folder).result.get("fingerprint") != manifest.fingerprint:
+    if run_folder.read(folder).get("fingerprint") != manifest.fingerprint:
         return False
     # A run that has ended wrote its result last; the times of copied files say nothing.
     if (journal.read_status(folder) or {}).get("state") != "running":
@@ -129,19 +124,13 @@ def _has_result(folder: Path) -> bool:
     return saved is None or saved <= path.stat().st_mtime
 
 
-def so_far(folder: Path) -> run_folder.Outcome:
-    """Return what the checkpoints of a run hold.
-
-    Raises
-    ------
-    GSRError
-        If there are none yet, or the data have changed.
-    """
+def _so_far(folder: Path) -> Outcome:
+    """Return what the checkpoints of a run hold; raise if there are none, or the data changed."""
     setting = f"run.output={toml_value(os.fspath(folder))}"
     saved = Checkpoints(folder / "checkpoints")
     manifest = saved.read_manifest()
     assert manifest is not None
-    config = read_config(str(folder_files.saved_config(folder)), [setting])
+    config = read_config(str(run_folder.saved_config(folder)), [setting])
     run = plan_run(config, manifest.ranks, read_only=True)
     found = [saved.latest(number) for number in range(manifest.islands)]
     whole = [each for each in found if each is not None]
@@ -151,11 +140,12 @@ def so_far(folder: Path) -> run_folder.Outcome:
     for each in whole:
         island.absorb(each.payload)
     seconds = max(each.about["seconds"] for each in whole)
-    done = max(each.about["generation"] for each in whole), total_evaluations(whole)
-    last = Progress(seconds, None, *done, island.best_rmse, "running")
+    generation = max(each.about["generation"] for each in whole)
+    evaluations = total_evaluations(whole)
+    last = Progress(seconds, None, generation, evaluations, island.best_rmse, "running")
     laws = [*island.front(), *island.runners_up()]
     result = SearchResult(
-        laws, "running", seconds, [last], done[0] + 1, done[1], island.n_unconverged,
+        laws, "running", seconds, [last], generation + 1, evaluations, island.n_unconverged,
         island.scanned_features,
     )  # fmt: skip
     return conclude(run, result, manifest.ranks)

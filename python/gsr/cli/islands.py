@@ -16,17 +16,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from gsr.cli.messages import TerminalHandler, terminal_output
-from gsr.cli.terminal import (
-    FAILED,
-    NOT_WRITTEN,
-    OK,
-    Parsers,
-    add_overwrite,
-    complain,
-    counted,
-    show,
-)
+from gsr.cli import terminal
 from gsr.exceptions import GSRError
 from gsr.islands import launcher
 
@@ -64,16 +54,9 @@ exit codes:
 """
 
 
-def add(commands: Parsers) -> None:
+def add(commands: terminal.Parsers) -> None:
     """Add the command to the parser of `gsr`."""
-    _fill(
-        commands.add_parser(
-            "islands",
-            description=ABOUT,
-            epilog=EPILOG,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-    )
+    _fill(terminal.add_command(commands, "islands", _command, EPILOG, ABOUT))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -101,12 +84,10 @@ def _fill(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write an example configuration, and stop; to standard output unless a file is named",
     )
-    add_overwrite(parser, "replace a file that exists, and the results in the run folder")
-    parser.set_defaults(command=_command)
+    terminal.add_overwrite(parser, "replace a file that exists, and the results in the run folder")
 
 
 def _command(arguments: argparse.Namespace) -> int:
-    # ResumedState ranks are connected: one that fails later must end the others.
     from gsr.islands.signals import ignore_sigusr1
     from gsr.islands.transport import guarded
 
@@ -115,17 +96,10 @@ def _command(arguments: argparse.Namespace) -> int:
             return _init(arguments)
         transport = connect()
     except (GSRError, OSError) as error:
-        return _complain_of(error)
-    with ignore_sigusr1(), terminal_output(rank=transport.rank) as output:
+        return terminal.complain_of(error)
+    # The ranks are connected: one that fails from now on must end the others.
+    with ignore_sigusr1(), terminal.show_log(rank=transport.rank) as output:
         return guarded(lambda connected: _run(arguments, connected, output), transport)
-
-
-def _complain_of(error: GSRError | OSError) -> int:
-    """Print an error, and return the exit code."""
-    from gsr.files import WritingError
-
-    complain(str(error))
-    return NOT_WRITTEN if isinstance(error, WritingError) else FAILED
 
 
 def _init(arguments: argparse.Namespace) -> int:
@@ -134,23 +108,17 @@ def _init(arguments: argparse.Namespace) -> int:
 
     path = arguments.init
     if path == "-":
-        show(default_toml())
-        return OK
+        terminal.show(default_toml())
+        return terminal.OK
     inputs = [] if arguments.config is None else [arguments.config]
     files.check_output(path, inputs, arguments.overwrite)
     files.write(path, default_toml())
-    complain(f"{path} is written; set data.path and data.target in it")
-    return OK
+    terminal.complain(f"{path} is written; set data.path and data.target in it")
+    return terminal.OK
 
 
 def connect() -> Transport:
-    """Connect the ranks; mpi4py is imported only under a launcher.
-
-    Raises
-    ------
-    GSRError
-        If the launcher does not belong to the MPI library.
-    """
+    """Connect the ranks; mpi4py is imported only under a launcher, whose library it must use."""
     launch = launcher.find(os.environ)
     if launch is None or launch.size == 1:
         from gsr.islands.transport import Alone
@@ -167,7 +135,9 @@ def connect() -> Transport:
 # ---- every rank ----------------------------------------------------------------------------------
 
 
-def _run(arguments: argparse.Namespace, transport: Transport, output: TerminalHandler) -> int:
+def _run(
+    arguments: argparse.Namespace, transport: Transport, output: terminal.TerminalHandler
+) -> int:
     """Plan on rank 0, and search on all ranks unless the plan ends with an exit code."""
     plan: PlannedRun | int | None = None
     content = b""
@@ -192,7 +162,7 @@ def _search(plan: PlannedRun | None, spec: dict[str, Any], transport: Transport)
     blueprint = share_blueprint(None if plan is None else plan.blueprint, transport)
     run = RankRun(RunSpec(**spec), blueprint, transport)
     with run.signals_as_requests():  # to the end: nothing may interrupt the writing of results
-        code = OK
+        code = terminal.OK
         if plan is not None:
             plan.problem.blueprint = blueprint
             code = _lead(plan, run)
@@ -207,7 +177,7 @@ def _search(plan: PlannedRun | None, spec: dict[str, Any], transport: Transport)
 
 
 def _planned(
-    arguments: argparse.Namespace, ranks: int, output: TerminalHandler, locks: ExitStack
+    arguments: argparse.Namespace, ranks: int, output: terminal.TerminalHandler, locks: ExitStack
 ) -> PlannedRun | int:
     """Return the plan, with its run folder locked; an exit code if there is nothing to search."""
     from gsr.cli import island_plan
@@ -217,28 +187,28 @@ def _planned(
             raise GSRError("name a configuration; gsr islands --init writes an example")
         overwrite = ["run.overwrite=true"] if arguments.overwrite else []
         config = island_plan.read_config(arguments.config, [*arguments.set, *overwrite])
-        output.set_level(config.get("log", "level"))
+        output.setLevel(config.get("log", "level").upper())
         plan = island_plan.plan_run(config, ranks)
         if arguments.dry_run:
-            show(island_plan.describe(plan, ranks))
-            return OK
+            terminal.show(island_plan.describe(plan, ranks))
+            return terminal.OK
         if plan.finished is not None:
             return _already_finished(plan, plan.finished)
         locks.callback(island_plan.prepare(plan).release)
         return plan
     except (GSRError, OSError) as error:
-        return _complain_of(error)
+        return terminal.complain_of(error)
 
 
 def _already_finished(plan: PlannedRun, result: dict[str, Any]) -> int:
     status = result["status"]
     more = "" if status == "exact" else "raise its limits to go on, or "
-    complain(
+    terminal.complain(
         f"the run in {plan.spec.folder} is finished ({status}); {more}set checkpoint.resume to "
         "false to begin anew"
     )
-    show(str(result["equation"]))
-    return OK
+    terminal.show(str(result["equation"]))
+    return terminal.OK
 
 
 def _lead(plan: PlannedRun, run: RankRun) -> int:
@@ -273,10 +243,10 @@ def _lead(plan: PlannedRun, run: RankRun) -> int:
 
 def _greet(run: RankRun) -> None:
     spec, resumed = run.spec, run.resumed
-    counts = counted(run.n_islands, "island"), counted(run.transport.size, "rank")
+    counts = terminal.counted(run.n_islands, "island"), terminal.counted(run.transport.size, "rank")
     log.info("%s on %s, seed %s, run folder %s", *counts, spec.seed, spec.folder)
     if resumed.islands:
-        saved = counted(resumed.islands, "island")
+        saved = terminal.counted(resumed.islands, "island")
         log.info("going on from the checkpoints of %s after %.1f s", saved, resumed.seconds)
 
 

@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import warnings
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gsr.cli.terminal import (
-    OK,
-    Parsers,
-    add_overwrite,
-    at_least,
-    between,
-    complain,
-    listed,
-    show,
-    writable_file,
-)
+from gsr.cli import terminal
 from gsr.exceptions import GSRError
 
 if TYPE_CHECKING:
@@ -29,9 +17,10 @@ if TYPE_CHECKING:
 
 MODEL = "a model file, or a run folder"
 LANGUAGES = ("python", "numpy", "c", "torch", "jax")
+INDEX = "law, as numbered by gsr show; default: the chosen one"
 
 
-def add(commands: Parsers) -> None:
+def add(commands: terminal.Parsers) -> None:
     """Add the commands to the parser."""
     _add_predict(commands)
     _add_show(commands)
@@ -39,82 +28,68 @@ def add(commands: Parsers) -> None:
     _add_report(commands)
 
 
-def _parser(commands: Parsers, name: str, about: str, examples: str) -> Any:
-    return commands.add_parser(
-        name,
-        description=f"{about[0].upper()}{about[1:]}.",
-        epilog=f"examples:\n{examples}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-
-
-def _index(parser: Any) -> None:
-    told = "law, as numbered by gsr show; default: the chosen one"
-    parser.add_argument("--index", type=at_least(int, 0), metavar="K", help=told)
-
-
-def _target(parser: Any, told: str) -> None:
+def _add_target(parser: Any, told: str) -> None:
     parser.add_argument("--target", metavar="NAME", help=f"of a model with several: {told}")
-
-
-def _out(parser: Any, told: str, **how: Any) -> None:
-    parser.add_argument("-o", "--output", type=writable_file, metavar="FILE", help=told, **how)
-    add_overwrite(parser)
 
 
 def _check_output(output: Path | None, overwrite: bool, model: str, *inputs: str) -> None:
     """Raise if the output would replace a file of the model or the run, or another input."""
     from gsr import files
-    from gsr.runs.folder_files import own_files
+    from gsr.runs.run_folder import own_files
 
     files.check_output(output, chain(inputs, own_files(model)), overwrite)
 
 
-# ---- predict ---------------------------------------------------------------------------------
+def _loaded(path: str, target: str | None) -> dict[str, GSRRegressor]:
+    """Return the models of a file or of a run, also of one that goes on, by their targets."""
+    from gsr.runs.run_folder import load_model
+
+    if Path(path).is_dir():
+        from gsr.cli.island_results import finished
+
+        with finished(path) as folder:
+            model = load_model(folder)
+    else:
+        model = load_model(path)
+    several: dict[str, GSRRegressor] = getattr(model, "models_", None) or {
+        model.equation_.target_name: model
+    }
+    if target is not None and target not in several:
+        raise GSRError(f"--target must be among {', '.join(map(repr, several))}, got {target!r}")
+    return several if target is None else {target: several[target]}
 
 
-def _add_predict(commands: Parsers) -> None:
-    parser = _parser(
-        commands,
-        "predict",
-        "apply a law to a table",
+# ---- predict -------------------------------------------------------------------------------------
+
+
+def _add_predict(commands: terminal.Parsers) -> None:
+    examples = (
+        "examples:\n"
         "  gsr predict runs/first new.csv -o predictions.csv\n"
-        "  gsr predict model.json new.csv --interval 0.95 | head",
+        "  gsr predict model.json new.csv --interval 0.95 | head"
     )
+    parser = terminal.add_command(commands, "predict", _predict, examples)
     parser.add_argument("model", metavar="MODEL", help=MODEL)
     parser.add_argument("data", metavar="TABLE", help="features under the same names; - for input")
-    _out(parser, "write CSV there; default: print it")
+    terminal.add_output(parser, "write CSV there; default: print it")
     told = "also the ends of intervals that hold a new measurement with this probability"
-    parser.add_argument("--interval", type=between(0, 1), metavar="P", help=told)
+    parser.add_argument("--interval", type=terminal.between(0, 1), metavar="P", help=told)
     told = "with --interval: the standard deviation of each row, if the model was fitted with such"
     parser.add_argument("--errors", metavar="COLUMN", help=told)
-    _index(parser)
-    _target(parser, "predict this one only")
+    parser.add_argument("--index", type=terminal.at_least(int, 0), metavar="K", help=INDEX)
+    _add_target(parser, "predict this one only")
     told = "columns of the features in their order, where names differ"
-    parser.add_argument("--features", type=listed, metavar="COLUMN,...", help=told)
+    parser.add_argument("--features", type=terminal.listed, metavar="COLUMN,...", help=told)
     parser.add_argument("--header", action=argparse.BooleanOptionalAction, help="default: detected")
     parser.add_argument("--delimiter", metavar="CHAR", help="default: detected")
     parser.add_argument("--sheet", metavar="NAME", help="of an Excel workbook; default: the first")
-    parser.set_defaults(command=_predict)
-
-
-def _loaded(path: str) -> GSRRegressor:
-    """Return the model of a file or of a run, also of one that goes on."""
-    from gsr.runs.run_folder import load_model
-
-    if not Path(path).is_dir():
-        return load_model(path)
-    from gsr.cli.island_results import finished
-
-    with finished(path) as folder:
-        return load_model(folder)
 
 
 def _predict(arguments: argparse.Namespace) -> int:
-    from gsr import files
+    from gsr.runs.outcome import as_csv
 
     _check_output(arguments.output, arguments.overwrite, arguments.model, arguments.data)
-    models = _models(_loaded(arguments.model), arguments.target)
+    models = _loaded(arguments.model, arguments.target)
     if len(models) > 1 and arguments.index is not None:
         raise GSRError("--index is of one front: choose its --target")
     if arguments.errors is not None and arguments.interval is None:
@@ -123,15 +98,9 @@ def _predict(arguments: argparse.Namespace) -> int:
     columns: dict[str, Array] = {}
     for model in models.values():
         columns |= _predictions(model, X, sigma, arguments)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
-    if arguments.output is None:
-        show(text.getvalue())
-    else:
-        files.write(arguments.output, text.getvalue())
-    return OK
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    terminal.show_or_write(as_csv(columns, rows), arguments.output)
+    return terminal.OK
 
 
 def _features(model: GSRRegressor, arguments: argparse.Namespace) -> tuple[Array, Array | None]:
@@ -149,7 +118,7 @@ def _features(model: GSRRegressor, arguments: argparse.Namespace) -> tuple[Array
         if all(name in present for name in names):
             return names
         if len(present) == len(names) and not any(name in present for name in names):
-            complain(f"the columns are taken in their order, as {', '.join(names)}")
+            terminal.complain(f"the columns are taken in their order, as {', '.join(names)}")
             return present
         absent = [name for name in names if name not in present]
         raise GSRError(
@@ -171,13 +140,13 @@ def _features(model: GSRRegressor, arguments: argparse.Namespace) -> tuple[Array
         sheet=arguments.sheet,
     )
     for note in table.notes:
-        complain(note)
+        terminal.complain(note)
     n_read = table.values.shape[1] - (arguments.errors is not None)
     if n_read != len(names):
         raise GSRError(f"the law has {len(names)} features, --features are {n_read}")
     gaps = int((~np.isfinite(table.values).all(axis=1)).sum())
     if gaps:
-        complain(f"{gaps} of {len(table.values)} rows miss a value; they are given nan")
+        terminal.complain(f"{gaps} of {len(table.values)} rows miss a value; they are given nan")
     sigma = None if arguments.errors is None else deviations(table, n_read)
     return table.values[:, :n_read], sigma
 
@@ -189,7 +158,9 @@ def _predictions(
 
     complete = np.isfinite(X).all(axis=1)
     if sigma is not None:
-        _check_given_errors(model, arguments.index)
+        if not model._entry(arguments.index).uncertainty.noise.absolute:
+            told = "the model was not fitted with standard deviations of the rows"
+            raise GSRError(f"--errors: {told}")
         complete &= np.isfinite(sigma)
     name = model.equation_.target_name
     found = {name: np.full(len(X), np.nan)}
@@ -209,92 +180,59 @@ def _predictions(
     return found
 
 
-def _check_given_errors(model: GSRRegressor, index: int | None) -> None:
-    entry = model._entry(index)
-    if not entry.uncertainty.noise.absolute:
-        raise GSRError("--errors: the model was not fitted with standard deviations of the rows")
+# ---- show, export, report ------------------------------------------------------------------------
 
 
-def _models(model: GSRRegressor, target: str | None) -> dict[str, GSRRegressor]:
-    """Return the models by their targets, or that of one target."""
-    several: dict[str, GSRRegressor] = getattr(model, "models_", None) or {
-        model.equation_.target_name: model
-    }
-    if target is not None and target not in several:
-        raise GSRError(f"--target must be among {', '.join(map(repr, several))}, got {target!r}")
-    return several if target is None else {target: several[target]}
-
-
-# ---- show, export, report --------------------------------------------------------------------
-
-
-def _add_show(commands: Parsers) -> None:
-    parser = _parser(
-        commands, "show", "print the laws of a model or a run", "  gsr show runs/first --top 5"
-    )
+def _add_show(commands: terminal.Parsers) -> None:
+    examples, number = "examples:\n  gsr show runs/first --top 5", terminal.at_least(int, 1)
+    parser = terminal.add_command(commands, "show", _show, examples)
     parser.add_argument("model", metavar="MODEL", help=MODEL)
-    parser.add_argument("--top", metavar="N", type=at_least(int, 1), help="laws; default: all")
+    parser.add_argument("--top", metavar="N", type=number, help="laws; default: all")
     parser.add_argument("--latex", action="store_true", help="print the front as a LaTeX table")
-    _target(parser, "show this one only")
-    parser.set_defaults(command=_show)
+    _add_target(parser, "show this one only")
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    from gsr.cli import shown
-
-    texts = []
-    for model in _models(_loaded(arguments.model), arguments.target).values():
-        if arguments.latex:
-            texts.append(model.latex_table())
-        else:
-            texts.append(shown.everything(model, model.equations_, arguments.top))
-    show("\n\n".join(texts))
-    return OK
+    models = _loaded(arguments.model, arguments.target).values()
+    if arguments.latex:
+        texts = [model.latex_table() for model in models]
+    else:
+        texts = [terminal.laws_text(model, model.equations_, arguments.top) for model in models]
+    terminal.show("\n\n".join(texts))
+    return terminal.OK
 
 
-def _add_export(commands: Parsers) -> None:
-    parser = _parser(
-        commands,
-        "export",
-        "write a law as source code that needs no gsr",
+def _add_export(commands: terminal.Parsers) -> None:
+    examples = (
+        "examples:\n"
         "  gsr export runs/first --language c -o law.c\n"
-        "  gsr export model.json --language numpy --index 2",
+        "  gsr export model.json --language numpy --index 2"
     )
+    parser = terminal.add_command(commands, "export", _export, examples)
     parser.add_argument("model", metavar="MODEL", help=MODEL)
     parser.add_argument("--language", choices=LANGUAGES, default="python", help="default: python")
     parser.add_argument("--name", default="law", help="of the function; default: law")
-    _index(parser)
-    _target(parser, "the one to write")
-    _out(parser, "write it there; default: print it")
-    parser.set_defaults(command=_export)
+    parser.add_argument("--index", type=terminal.at_least(int, 0), metavar="K", help=INDEX)
+    _add_target(parser, "the one to write")
+    terminal.add_output(parser, "write it there; default: print it")
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    from gsr import files
-
     _check_output(arguments.output, arguments.overwrite, arguments.model)
-    models = _models(_loaded(arguments.model), arguments.target)
+    models = _loaded(arguments.model, arguments.target)
     if len(models) > 1:
         raise GSRError(f"the model has several targets: choose a --target of {', '.join(models)}")
     (model,) = models.values()
     source = model.export(arguments.language, index=arguments.index, name=arguments.name)
-    if arguments.output is None:
-        show(source)
-    else:
-        files.write(arguments.output, source)
-    return OK
+    terminal.show_or_write(source, arguments.output)
+    return terminal.OK
 
 
-def _add_report(commands: Parsers) -> None:
-    parser = _parser(
-        commands,
-        "report",
-        "make a web page of a run: laws, front, pictures, settings",
-        "  gsr report runs/first -o first.html",
-    )
+def _add_report(commands: terminal.Parsers) -> None:
+    examples = "examples:\n  gsr report runs/first -o first.html"
+    parser = terminal.add_command(commands, "report", _report, examples)
     parser.add_argument("run", metavar="RUN", help="a run folder")
-    _out(parser, "the page; default: report.html in the run folder")
-    parser.set_defaults(command=_report)
+    terminal.add_output(parser, "the page; default: report.html in the run folder")
 
 
 def _report(arguments: argparse.Namespace) -> int:
@@ -306,5 +244,5 @@ def _report(arguments: argparse.Namespace) -> int:
     with finished(arguments.run) as folder:
         text = report.page(folder)
     files.write(out, text)
-    show(str(out))
-    return OK
+    terminal.show(str(out))
+    return terminal.OK

@@ -6,27 +6,15 @@ A command is imported when it is asked for, so that `gsr --help` answers at once
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TextIO
+from typing import Any
 
 import gsr
-from gsr.cli.terminal import (
-    FAILED,
-    INTERRUPTED,
-    NOT_WRITTEN,
-    OK,
-    Parsers,
-    add_overwrite,
-    at_least,
-    complain,
-    console,
-    show,
-    silence,
-    writable_file,
-)
+from gsr.cli import terminal
 from gsr.exceptions import GSRError
 
 EXAMPLES = """\
@@ -51,43 +39,20 @@ exit codes:
 
 Results go to standard output, everything else to standard error.
 """
-#: What commands do, and the module that adds them, which may add several.
-COMMANDS = {
-    "demo": ("find a law in data that come with the package", "program"),
-    "fit": ("find a law in a table", "fit"),
-    "predict": ("apply a law to a table", "models"),
-    "show": ("print the laws of a model or a run", "models"),
-    "export": ("write a law as source code that needs no gsr", "models"),
-    "report": ("make a web page of a run: laws, front, pictures, settings", "models"),
-    "islands": ("search with many islands, on one machine or many (MPI)", "islands"),
-    "status": ("print how a run is doing, or how it ended", "status"),
-    "config": ("print an example of a settings file", "program"),
-    "bench": ("run benchmarks", "bench"),
-    "doctor": ("check what works on this machine, and what to do about the rest", "program"),
-    "info": ("print which build of the core is in use", "program"),
-}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line.
+    """Run the command line with arguments, by default those of the process; return the exit code.
 
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        Arguments; those of the process unless given.
-
-    Returns
-    -------
-    int
-        Exit code: 0; 1 if no law was found; 2 after wrong input; 3 if a result could not be
-        written; 130 after Ctrl-C.
+    It is 0; 1 if no law was found; 2 after wrong input; 3 if a result could not be written; 130
+    after Ctrl-C.
     """
     argv = sys.argv[1:] if argv is None else argv
-    parser = _parser(argv[0] if argv and argv[0] in COMMANDS else None)
+    parser = _parser(argv[0] if argv and argv[0] in terminal.COMMANDS else None)
     arguments = parser.parse_args(argv)
     if arguments.command is None:
         parser.print_help()
-        return OK
+        return terminal.OK
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         return _run(arguments)
@@ -99,33 +64,20 @@ def _run(arguments: argparse.Namespace) -> int:
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
-        complain("interrupted")
-        return INTERRUPTED
+        terminal.complain("interrupted")
+        return terminal.INTERRUPTED
     except BrokenPipeError:  # whoever read has seen enough
-        silence()
-        return OK
+        terminal.silence()
+        return terminal.OK
     except (GSRError, OSError) as error:
-        from gsr.files import WritingError
-
-        complain(str(error))
-        return NOT_WRITTEN if isinstance(error, WritingError) else FAILED
+        return terminal.complain_of(error)
     except MemoryError:
-        complain("there is not enough memory; use fewer rows or columns")
-        return FAILED
+        terminal.complain("there is not enough memory; use fewer rows or columns")
+        return terminal.FAILED
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    complain(str(message))
-
-
-# ---- arguments -----------------------------------------------------------------------------------
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    terminal.complain(str(message))
 
 
 def _parser(command: str | None) -> argparse.ArgumentParser:
@@ -139,79 +91,64 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"gsr {gsr.__version__}")
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(metavar="command", title="commands")
-    module = COMMANDS[command][1] if command else None
+    module = terminal.COMMANDS[command][1] if command else None
     if module is not None:
         import_module(f"gsr.cli.{module}").add(commands)
-    for name, (about, other) in COMMANDS.items():
+    for name, (about, other) in terminal.COMMANDS.items():
         if other != module:
             commands.add_parser(name, help=about)
     return parser
 
 
-def add(commands: Parsers) -> None:
+# ---- small commands ------------------------------------------------------------------------------
+
+
+def add(commands: terminal.Parsers) -> None:
     """Add the commands of this module to the parser."""
-    demo = commands.add_parser("demo", description=_sentence("demo"))
-    demo.add_argument("--seed", type=at_least(int, 0), default=0, metavar="N", help="default: 0")
-    demo.add_argument(
-        "--max-time", type=at_least(float, 0), default=3.0, metavar="S", help="seconds; default: 3"
-    )
-    demo.set_defaults(command=_demo)
-    config = commands.add_parser(
-        "config",
-        description="Print an example of a settings file, with every key, its meaning and its "
-        "default.",
-        epilog="examples:\n  gsr config -o run.toml\n  gsr fit --config run.toml",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    config.add_argument(
-        "-o", "--output", type=writable_file, metavar="FILE", help="write it there instead"
-    )
-    add_overwrite(config)
-    config.set_defaults(command=_config)
-    doctor = commands.add_parser("doctor", description=_sentence("doctor"))
+    demo = terminal.add_command(commands, "demo", _demo)
+    seed, seconds = terminal.at_least(int, 0), terminal.at_least(float, 0)
+    demo.add_argument("--seed", type=seed, default=0, metavar="N", help="default: 0")
+    told = "seconds; default: 3"
+    demo.add_argument("--max-time", type=seconds, default=3.0, metavar="S", help=told)
+    about = "Print an example of a settings file, with every key, its meaning and its default."
+    examples = "examples:\n  gsr config -o run.toml\n  gsr fit --config run.toml"
+    config = terminal.add_command(commands, "config", _config, examples, about)
+    terminal.add_output(config, "write it there instead")
+    doctor = terminal.add_command(commands, "doctor", _doctor)
     doctor.add_argument("--json", action="store_true", help="print it as JSON")
-    doctor.set_defaults(command=_doctor)
-    info = commands.add_parser("info", description=_sentence("info"))
-    info.set_defaults(command=_info)
-
-
-def _sentence(command: str) -> str:
-    about = COMMANDS[command][0]
-    return f"{about[0].upper()}{about[1:]}."
-
-
-# ---- commands ------------------------------------------------------------------------------------
+    terminal.add_command(commands, "info", _info)
 
 
 def _demo(arguments: argparse.Namespace) -> int:
     from gsr.cli import demo
 
-    demo.run(console(), arguments.seed, arguments.max_time)
-    return OK
+    demo.run(terminal.console(), arguments.seed, arguments.max_time)
+    return terminal.OK
 
 
 def _config(arguments: argparse.Namespace) -> int:
     from gsr import files
     from gsr.runs.config import default_toml
 
-    if arguments.output is None:
-        show(default_toml())
-        return OK
     files.check_output(arguments.output, overwrite=arguments.overwrite)
-    files.write(arguments.output, default_toml())
-    return OK
+    terminal.show_or_write(default_toml(), arguments.output)
+    return terminal.OK
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
     from gsr.cli import doctor
 
     findings = doctor.examine()
-    show(doctor.as_json(findings) if arguments.json else doctor.as_text(findings))
-    return FAILED if doctor.is_broken(findings) else OK
+    if arguments.json:
+        terminal.show(json.dumps([vars(finding) for finding in findings], indent=1))
+    else:
+        terminal.show(doctor.as_text(findings))
+    is_broken = any(finding.status == "broken" for finding in findings)
+    return terminal.FAILED if is_broken else terminal.OK
 
 
 def _info(arguments: argparse.Namespace) -> int:
     from gsr.info import core_info
 
-    show("\n".join(f"{key:<12} {value}" for key, value in core_info().items()))
-    return OK
+    terminal.show("\n".join(f"{key:<12} {value}" for key, value in core_info().items()))
+    return terminal.OK

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from gsr.cli.terminal import OK, Parsers, counted, show
+from gsr.cli.terminal import OK, Parsers, add_command, counted, show
 from gsr.exceptions import GSRError
 
 #: Seconds after which a run that should be running counts as silent.
@@ -26,16 +26,11 @@ TEXTS = ("state", "reason", "mode", "law")
 
 def add(commands: Parsers) -> None:
     """Add the command to the parser."""
-    about = "tell how a run is doing, or how it ended"
-    parser = commands.add_parser(
-        "status",
-        description=f"{about.capitalize()}.",
-        epilog="examples:\n  gsr status run\n  gsr status run --json",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    about = "Tell how a run is doing, or how it ended."
+    examples = "examples:\n  gsr status run\n  gsr status run --json"
+    parser = add_command(commands, "status", _status, examples, about)
     parser.add_argument("run", metavar="RUN", help="a run folder")
     parser.add_argument("--json", action="store_true", help="print it as JSON")
-    parser.set_defaults(command=_status)
 
 
 def _status(arguments: argparse.Namespace) -> int:
@@ -50,24 +45,9 @@ def _status(arguments: argparse.Namespace) -> int:
 def examine(folder: str | Path, now: float | None = None) -> dict[str, Any]:
     """Return the state of a run, in the folder of a run that goes on or has ended.
 
-    Parameters
-    ----------
-    folder : str or path
-        The run folder.
-    now : float, optional
-        Seconds since 1970, to compute ages.
-
-    Returns
-    -------
-    dict
-        Entries of `NUMBERS` and `TEXTS` as far as they are known, ``run``, ``warnings``, and
-        ``checkpointed``: the islands that have checkpoints. The state is ``"running"``,
-        ``"silent"``, ``"finished"`` or ``"stopped"``. Times are seconds since 1970.
-
-    Raises
-    ------
-    GSRError
-        If it is no run folder.
+    There are the entries of `NUMBERS` and `TEXTS` that are known, ``run``, ``warnings``, and
+    ``checkpointed``: the islands that have checkpoints. The state is ``"running"``, ``"silent"``,
+    ``"finished"`` or ``"stopped"``. Times are seconds since 1970, as is `now`.
     """
     from gsr.islands.journal import read_status
     from gsr.runs.folder_lock import is_gone
@@ -80,17 +60,20 @@ def examine(folder: str | Path, now: float | None = None) -> dict[str, Any]:
     if not problems and result is status is checkpoints is None:
         reason = "there is no run in it" if path.is_dir() else "there is no such folder"
         raise GSRError(f"{path} is no run folder: {reason}")
-    written = _known(status or {})
-    found: dict[str, Any] = {"run": str(path), "state": "stopped", **(checkpoints or {})}
+    status, result = status or {}, result or {}
+    written = _known(status)
     # A result is of an earlier piece of the run, unless the run is finished.
     is_finished = written.get("state", "finished") == "finished"
-    for part in (written, result or {}) if is_finished else (result or {}, written):
-        found |= part
-    if found["state"] == "running" and is_gone(status or {}):
+    latest = {**written, **result} if is_finished else {**result, **written}
+    found: dict[str, Any] = {"run": str(path), "state": "stopped", **(checkpoints or {}), **latest}
+    if found["state"] == "running" and is_gone(status):
         found |= {"state": "silent", "reason": GONE}
     elif found["state"] == "running" and _age(found, now) >= SILENT:
         found["state"] = "silent"
-    return {**_with_rate(found), "warnings": [*problems, *_warnings(path, status or {})]}
+    seconds, evaluations = found.get("seconds"), found.get("evaluations")
+    if seconds and evaluations is not None:
+        found.setdefault("evaluations_per_second", evaluations / seconds)
+    return {**found, "warnings": [*problems, *_warnings(path, status)]}
 
 
 def _usable(
@@ -120,7 +103,7 @@ def _result(folder: Path) -> dict[str, Any] | None:
 
     if not (folder / "result.json").exists():
         return None
-    result = run_folder.read(folder).result
+    result = run_folder.read(folder)
     several = result.get("targets") or [result]
     law = "\n".join(str(each.get("equation")) for each in several)
     reason, front = result.get("status"), several[0].get("front") if len(several) == 1 else None
@@ -156,21 +139,13 @@ def _warnings(folder: Path, status: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys(filter(None, found)))[-MOST_WARNINGS:]
 
 
-def _with_rate(found: dict[str, Any]) -> dict[str, Any]:
-    seconds, evaluations = found.get("seconds"), found.get("evaluations")
-    if "evaluations_per_second" in found or not seconds or evaluations is None:
-        return found
-    return {**found, "evaluations_per_second": evaluations / seconds}
-
-
 # ---- as text -----------------------------------------------------------------------------------
 
 
 def as_text(found: dict[str, Any], now: float | None = None) -> str:
     """Return the state of a run as lines."""
-    now = time.time() if now is None else now
-    parts = dict(_parts(found, now))
-    lines = [f"{name:<12}{text}" for name, text in parts.items()]
+    parts = _parts(found, time.time() if now is None else now)
+    lines = [f"{name:<12}{text}" for name, text in parts]
     return "\n".join([*lines, *(f"warning     {each}" for each in found["warnings"])])
 
 
@@ -201,14 +176,14 @@ def _parts(found: dict[str, Any], now: float) -> Iterator[tuple[str, str]]:
 def _state(found: dict[str, Any], now: float) -> str:
     from gsr.wording import ending
 
-    state = found["state"]
-    if state == "silent":
-        if found.get("reason") == GONE:
-            return f"{GONE}; start it again, and it goes on from its checkpoints"
+    state, reason = found["state"], found.get("reason")
+    if state != "silent":
+        return f"{state}: {ending(reason)}" if reason and state != "running" else state
+    why = GONE
+    if reason != GONE:
         since = _span(_age(found, now)) if "time" in found else "an unknown time"
-        return f"no sign of life for {since}; start it again, and it goes on from its checkpoints"
-    reason = found.get("reason")
-    return f"{state}: {ending(reason)}" if reason and state != "running" else state
+        why = f"no sign of life for {since}"
+    return f"{why}; start it again, and it goes on from its checkpoints"
 
 
 def _span(seconds: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import csv
+import logging
 import math
 import os
 import signal
@@ -17,8 +18,47 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from gsr.estimator import GSRRegressor
+    from gsr.table import EquationRow, EquationTable
+
 Parsers = Any  # what argparse returns for sub-commands has no public type
 OK, NO_LAW, FAILED, NOT_WRITTEN, INTERRUPTED = 0, 1, 2, 3, 130
+#: What commands do, and the module that adds them, which may add several.
+COMMANDS = {
+    "demo": ("find a law in data that come with the package", "program"),
+    "fit": ("find a law in a table", "fit"),
+    "predict": ("apply a law to a table", "models"),
+    "show": ("print the laws of a model or a run", "models"),
+    "export": ("write a law as source code that needs no gsr", "models"),
+    "report": ("make a web page of a run: laws, front, pictures, settings", "models"),
+    "islands": ("search with many islands, on one machine or many (MPI)", "islands"),
+    "status": ("print how a run is doing, or how it ended", "status"),
+    "config": ("print an example of a settings file", "program"),
+    "bench": ("run benchmarks", "bench"),
+    "doctor": ("check what works on this machine, and what to do about the rest", "program"),
+    "info": ("print which build of the core is in use", "program"),
+}
+
+# ---- arguments -----------------------------------------------------------------------------------
+
+
+def add_command(
+    commands: Parsers,
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    epilog: str | None = None,
+    description: str = "",
+) -> Any:
+    """Add a command to the parser of `gsr`, and return its parser."""
+    about = COMMANDS[name][0]
+    parser = commands.add_parser(
+        name,
+        description=description or f"{about[0].upper()}{about[1:]}.",
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(command=run)
+    return parser
 
 
 def at_least(kind: type[int] | type[float], low: int) -> Callable[[str], float]:
@@ -64,6 +104,12 @@ def add_overwrite(parser: Any, about: str = "replace a file that exists") -> Non
     parser.add_argument("--overwrite", action="store_true", help=about)
 
 
+def add_output(parser: Any, about: str) -> None:
+    """Add the options of a command that can write its result to a file."""
+    parser.add_argument("-o", "--output", type=writable_file, metavar="FILE", help=about)
+    add_overwrite(parser)
+
+
 def listed(text: str) -> list[str]:
     """Read names separated by commas; one with a comma in it stands in double quotes."""
     rows = list(csv.reader([text], skipinitialspace=True))
@@ -79,6 +125,9 @@ def paired(text: str) -> dict[str, str]:
     if not all(name and value for name, value in pairs):
         raise argparse.ArgumentTypeError(f"must be pairs such as x1=m,y=s, got {text!r}")
     return {name.strip(): value.strip() for name, value in pairs}
+
+
+# ---- output --------------------------------------------------------------------------------------
 
 
 def console() -> Console:
@@ -99,13 +148,18 @@ def complain(message: str) -> None:
         print(f"gsr: {message}", file=sys.stderr)
 
 
-def show(text: str) -> None:
-    """Print a result.
+def complain_of(error: Exception) -> int:
+    """Print an error on standard error, and return the exit code."""
+    from gsr.files import WritingError
 
-    Raises
-    ------
-    WritingError
-        If standard output cannot take it; a pipe that nobody reads is no error.
+    complain(str(error))
+    return NOT_WRITTEN if isinstance(error, WritingError) else FAILED
+
+
+def show(text: str) -> None:
+    """Print a result; `WritingError` if standard output cannot take it.
+
+    A pipe that nobody reads is a `BrokenPipeError`.
     """
     from gsr.files import WritingError
 
@@ -121,10 +175,51 @@ def show(text: str) -> None:
         sys.stdout.buffer.write((text + "\n").encode("utf-8"))
 
 
+def show_or_write(text: str, path: Path | None) -> None:
+    """Print a result, or write it to a file."""
+    from gsr import files
+
+    if path is None:
+        show(text)
+    else:
+        files.write(path, text)
+
+
 def silence() -> None:
     """Let nothing more be written to standard output, not even at exit."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class TerminalHandler(logging.Handler):
+    """Prints messages as ``gsr: ...``, with the rank of ranks other than 0."""
+
+    def __init__(self, rank: int) -> None:
+        super().__init__()
+        self._rank = f"rank {rank}: " if rank else ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a message."""
+        level = f"{record.levelname}: " if record.levelno >= logging.WARNING else ""
+        complain(f"{level}{self._rank}{record.getMessage()}")
+
+
+@contextlib.contextmanager
+def show_log(level: str = "info", rank: int = 0) -> Iterator[TerminalHandler]:
+    """Print the log of gsr on standard error, from a level on."""
+    logger = logging.getLogger("gsr")
+    handler, before = TerminalHandler(rank), logger.level
+    handler.setLevel(level.upper())
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield handler
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+
+
+# ---- interruptions -------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
@@ -149,3 +244,72 @@ def uninterrupted() -> contextlib.AbstractContextManager[None]:
     from gsr import search
 
     return search.uninterrupted(complain, (signal.SIGINT, signal.SIGTERM))
+
+
+# ---- laws ----------------------------------------------------------------------------------------
+
+
+def laws_text(
+    model: GSRRegressor,
+    table: EquationTable,
+    top: int | None = None,
+    more: str = "--top {all}",
+    rows: int | None = None,
+    seed: int | None = None,
+) -> str:
+    """Return the law, the front, laws of other kinds and a summary of a fitted model.
+
+    Of the front there are `top` laws: those that gain most for their complexity, and the chosen
+    one. `more` says what shows all of them.
+    """
+    from gsr._table_forms import RANKED
+
+    laws = list(table)
+    shown = [laws[k] for k in sorted(_best(laws, table.best_index, top))]
+    is_held = all(row.entry.held_out is not None for row in shown)
+    names = ("pick", "index", "complexity", "rmse", *["held_out"] * is_held, "equation")
+    front = _as_table(shown, names)
+    if left := len(laws) - len(shown):
+        front += f"\n      and {left} more; {more.replace('{all}', str(len(laws)))} shows all"
+    parts = [str(model.equation_), front]
+    others = [row for row in table.top() if math.isfinite(row.bits)]
+    if len(others) > 1:
+        parts.append(_as_table(others, RANKED))
+    return "\n\n".join([*parts, _summary(model, rows, seed)])
+
+
+def _best(rows: list[EquationRow], chosen: int, top: int | None) -> list[int]:
+    if top is None or top >= len(rows):
+        return list(range(len(rows)))
+    others = [k for k in range(len(rows)) if k != chosen]
+    others.sort(key=lambda k: -rows[k].score if math.isfinite(rows[k].score) else math.inf)
+    return [chosen, *others[: top - 1]]
+
+
+def _as_table(rows: list[EquationRow], names: tuple[str, ...]) -> str:
+    from gsr._table_forms import TERMINAL, as_text, terminal_width
+
+    return as_text(rows, names, TERMINAL, terminal_width() if sys.stdout.isatty() else None)
+
+
+def _summary(model: GSRRegressor, rows: int | None, seed: int | None) -> str:
+    """Return why the law was chosen, what it leaves and how the search went."""
+    from gsr.selection.entry import WEIGHTED
+    from gsr.wording import LEVELS, ending
+
+    entry = model.get_best()
+    leaves = LEVELS[model.level_].phrase
+    if model.level_ == "ambiguous":
+        leaves += f" (probability of this one: {100 * model.support_:.0f} %)"
+    error = f"{entry.rmse:.3g}" + (f" on {rows:,} rows" if rows is not None else "")
+    so_far = "so far" if model.status_ == "running" else f"until {ending(model.status_)}"
+    parts = {
+        "chosen": model.why_,
+        "leaves": leaves,
+        "noise": model.noise_,
+        "RMSE": error + (f", {WEIGHTED}" if entry.is_weighted else ""),
+        "search": f"{model.n_evaluations_:,} candidates in {model.fit_time_:.2f} s, {so_far}",
+    }
+    if seed is not None:
+        parts["seed"] = str(seed)
+    return "\n".join(f"{name:<8}{text}" for name, text in parts.items())

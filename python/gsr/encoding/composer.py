@@ -9,44 +9,27 @@ from functools import cached_property
 from typing import Any
 
 from gsr import _core
-from gsr.encoding.forms import cube_root, without_bars
-from gsr.encoding.powers import UNITS
+from gsr.encoding.matcher import UNITS
 from gsr.encoding.rows import ONE, Argument, Part, Row, combined, matrix_of, variable
+from gsr.encoding.sympy_forms import cube_root, number_and_rest, without_bars
 from gsr.exceptions import GSRError
+from gsr.lazy import sympy
 from gsr.library import Library
-from gsr.transformation import POWERS, Transformation
+from gsr.transformation import POWERS
 
 #: The transformation that takes the n-th root.
 ROOTS = {power.denominator: name for name, power in POWERS.items() if power.numerator == 1}
 
 
 class Composer:
-    """Turns an expression into a product of rows, whose arguments may hold inner rows.
-
-    Parameters
-    ----------
-    library : Library
-        Transformations to choose from.
-    names : sequence of str
-        The variables.
-    width : int
-        Most operands of one argument.
-    """
+    """Turns an expression into a product of rows, whose arguments may hold inner rows."""
 
     def __init__(self, library: Library, names: Sequence[str], width: int) -> None:
-        self.library = library
-        self.names = list(names)
-        self.width = width
+        self.library, self.names, self.width = library, list(names), width
 
     def compose(self, expression: Any) -> list[Row]:
-        """Return rows whose product is the expression.
-
-        Raises
-        ------
-        ValueError
-            Names the part that cannot be encoded.
-        """
-        number, rest = self._split(expression)
+        """Return rows whose product is the expression."""
+        number, rest = number_and_rest(expression)
         if rest == 1 and number != 1:
             raise self._cannot(number)
         product = self._product(rest)
@@ -62,8 +45,6 @@ class Composer:
 
     def _product(self, expression: Any) -> list[Row]:
         """Return a product without a number as rows; powers of variables stand together."""
-        import sympy
-
         whole = self._own(expression)
         if whole is not None:
             return [whole]
@@ -122,8 +103,6 @@ class Composer:
 
     def _row(self, expression: Any) -> Row:
         """Return one row whose value is the expression."""
-        import sympy
-
         own = self._own(expression)
         if own is not None:
             return own
@@ -145,8 +124,6 @@ class Composer:
         raise self._cannot(expression)
 
     def _power(self, base: Any, power: Any) -> Row:
-        import sympy
-
         if not power.is_Rational or not self._has_root(power.q):
             raise self._cannot(sympy.Pow(base, power, evaluate=False))
         below, size = bool(power < 0), abs(power)
@@ -176,8 +153,6 @@ class Composer:
 
     def _size(self, inside: Any, power: Any) -> Row:
         """Return |t|^n as a power of |t| or sqrt(t^2), or as exp(n ln|t|)."""
-        import sympy
-
         size = sympy.Pow(sympy.Abs(inside), power, evaluate=False)
         if "abs" in self.library:
             if abs(power) == 1:
@@ -190,9 +165,7 @@ class Composer:
         return self._named("exp", combined(False, [(logarithm, self._weight(power))]), size)
 
     def _exponential(self, power: Any) -> Row:
-        import sympy
-
-        terms = [self._split(term)[0] for term in sympy.Add.make_args(power)]
+        terms = [number_and_rest(term)[0] for term in sympy.Add.make_args(power)]
         negative = all(number < 0 for number in terms)
         name = "exp_neg" if "exp_neg" in self.library and negative else "exp"
         if name not in self.library:
@@ -202,10 +175,7 @@ class Composer:
 
     def _own(self, expression: Any) -> Row | None:
         """Return a transformation of the user's that the expression, or its reciprocal, is."""
-        import sympy
-
-        own = [k for k, e in enumerate(self.library.entries) if isinstance(e, Transformation)]
-        for code in own:
+        for code in self.library.own:
             for part in sympy.preorder_traversal(expression):
                 for argument in (part, -part):
                     if argument.is_number:
@@ -234,8 +204,6 @@ class Composer:
 
     @cached_property
     def _functions(self) -> dict[Any, int]:
-        import sympy
-
         t = sympy.Dummy(real=True)
         forms = [self.library.sympy(code, t) for code in range(len(self.library))]
         found = {form.func: code for code, form in enumerate(forms) if form.args == (t,)}
@@ -245,12 +213,10 @@ class Composer:
     # ---- arguments ---------------------------------------------------------------------------
 
     def _argument(self, expression: Any) -> Argument:
-        import sympy
-
         terms = sympy.Add.make_args(expression)
-        number, rest = self._split(expression)
+        number, rest = number_and_rest(expression)
         if len(terms) > 1 or number != 1:
-            split = [self._split(term) for term in terms]
+            split = [number_and_rest(term) for term in terms]
             parts = [(self._operand(rest), self._weight(number)) for number, rest in split]
             return self._checked(combined(False, parts), expression)
         if rest.is_Mul or _base_and_power(rest)[0].is_Symbol:
@@ -272,15 +238,6 @@ class Composer:
     def _variable(self, symbol: Any) -> int:
         return self.names.index(symbol.name) + 1
 
-    def _split(self, expression: Any) -> tuple[Any, Any]:
-        """Return the number in front, and the rest."""
-        import sympy
-
-        if not expression.free_symbols:
-            return expression, sympy.Integer(1)
-        number, rest = expression.as_independent(*expression.free_symbols, as_Add=False)
-        return number, rest
-
     def _weight(self, number: Any) -> float:
         if not number.is_real or not number.is_finite:
             raise self._cannot(number)
@@ -301,8 +258,6 @@ class Composer:
 
 def _base_and_power(expression: Any) -> tuple[Any, Any]:
     """Return base and exponent, which is exact if it is a multiple of one half."""
-    import sympy
-
     if isinstance(expression, sympy.exp):
         return expression, sympy.Integer(1)
     base, power = expression.as_base_exp()

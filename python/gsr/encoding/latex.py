@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from gsr.encoding.forms import with_cube_roots
+from gsr.encoding.sympy_forms import with_cube_roots
 from gsr.encoding.writing import DIGITS, weighted_sum
 from gsr.encoding.writing import number as shortened
+from gsr.lazy import sympy
 
 SPECIAL = str.maketrans(
     {c: f"\\{c}" for c in "%&#_${}"}
@@ -54,8 +55,6 @@ def _power_of_ten(number: str) -> str:
 
 
 def _term(expression: Any, size: str, digits: int) -> str:
-    import sympy
-
     number = _power_of_ten(size)
     if expression == 1:
         return number or "1"
@@ -76,8 +75,6 @@ def _times(number: str, expression: Any) -> str:
 
 
 def _written(expression: Any) -> str:
-    import sympy
-
     names = {s: _name(s.name) for s in expression.free_symbols if not _is_set_well(s.name)}
     style = {"ln_notation": True, "inv_trig_style": "full"}
     return str(sympy.latex(expression, symbol_names=names, **style))

@@ -3,62 +3,55 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from gsr import _core
-from gsr.encoding.forms import cube_root, without_bars
-from gsr.encoding.powers import Argument, Power, argument_of, merged, scales_for
-from gsr.encoding.rows import PRODUCT, SUM, VARIABLE
+from gsr.encoding.rows import Argument, Row, combined
+from gsr.encoding.sympy_forms import cube_root, without_bars
 from gsr.exceptions import GSRError
-from gsr.formula import expression as read_expression
+from gsr.lazy import sympy
 from gsr.library import Library
-from gsr.transformation import EXPONENTIALS, POWERS, Transformation
+from gsr.transformation import EXPONENTIALS, POWERS
 
-FoundRow = tuple[int, int, tuple[int, ...]]
+#: The transformations t and 1/t, by name.
+UNITS = {name: power for name, power in POWERS.items() if abs(power) == 1}
 
 
-def parsed(expression: Any, names: Sequence[str]) -> Any:
-    """Return text or an expression as a SymPy expression in real variables."""
-    import sympy
+class Power(NamedTuple):
+    """A row whose transformation is a power, so that k times its argument is k^power times it."""
 
-    symbols = {name: sympy.Symbol(name, real=True) for name in names}
-    if isinstance(expression, str):
-        return read_expression(expression, symbols)
-    found = sympy.sympify(expression, strict=True)
-    unknown = sorted(s.name for s in found.free_symbols if s.name not in symbols)
-    if unknown:
-        raise GSRError(f"{unknown[0]!r} is not one of the variables {', '.join(symbols)}")
-    return found.xreplace({s: symbols[s.name] for s in found.free_symbols})
+    name: str
+    argument: Argument
+
+    @property
+    def power(self) -> Fraction:
+        """Of the argument; |t| counts as t."""
+        return POWERS.get(self.name, Fraction(1))
+
+    def scaled(self, k: int) -> Power:
+        """Return the row with k copies of the argument."""
+        if k == 1:
+            return self
+        return Power(self.name, combined(False, [(v, k * n) for v, n in self.argument.parts]))
 
 
 class Matcher:
-    """Splits a product into rows.
+    """Splits a product into rows; `n_v` operands fit into one argument.
 
-    Parameters
-    ----------
-    library : Library
-        Transformations to choose from.
-    names : sequence of str
-        The variables.
-    n_v : int
-        Most operands of one argument.
+    It raises GSRError for what has no plain rows; `Composer` may have others for it.
     """
 
     def __init__(self, library: Library, names: Sequence[str], n_v: int) -> None:
-        self.library = library
-        self.names = list(names)
-        self.n_v = n_v
-        self.calls: list[FoundRow] = []
-        self.monomial: Counter[int] = Counter()
+        self.library, self.names, self.n_v = library, list(names), n_v
+        self.calls: list[Row] = []
+        self.monomial: Counter[Any] = Counter()
         self.sums: Counter[Argument] = Counter()
         self.roots: list[Power] = []
 
-    def match(self, expression: Any) -> list[FoundRow]:
-        """Return rows (code, argument type, variables) whose product is the expression."""
-        import sympy
-
+    def match(self, expression: Any) -> list[Row]:
+        """Return rows whose product is the expression."""
         expression = self._own(expression)
         coefficient = sympy.Integer(1)
         for factor in sympy.Mul.make_args(expression):
@@ -67,9 +60,9 @@ class Matcher:
             else:
                 self._factor(factor)
         powers = self._with_coefficient(coefficient)
-        found = self.calls + [(self.library.code(p.name), *p.argument) for p in powers]
+        found = self.calls + [Row(self.library.code(p.name), p.argument) for p in powers]
         if len(found) > _core.MAX_ROWS:
-            raise GSRError(f"{expression} cannot be encoded: more than {_core.MAX_ROWS} factors")
+            raise GSRError(f"more than {_core.MAX_ROWS} factors")
         return found
 
     # ---- functions ---------------------------------------------------------------------------
@@ -79,12 +72,9 @@ class Matcher:
 
         They come first, because their forms may be products that would be taken apart.
         """
-        import sympy
-
-        own = [k for k, e in enumerate(self.library.entries) if isinstance(e, Transformation)]
         rests = [
-            (sympy.powsimp(expression / self.library.sympy(code, argument)), (code, *read))
-            for code in own
+            (sympy.powsimp(expression / self.library.sympy(code, argument)), Row(code, read))
+            for code in self.library.own
             for argument, read in self._candidates(expression, roots=True)
         ]
         if rests:
@@ -99,8 +89,6 @@ class Matcher:
 
         SymPy pulls a minus through sums, and a square through products (`roots`).
         """
-        import sympy
-
         for part in sympy.preorder_traversal(expression):
             for argument in (part, -part, *([sympy.sqrt(part)] if roots else [])):
                 if argument.has(sympy.Abs):
@@ -110,8 +98,6 @@ class Matcher:
                     yield argument, read
 
     def _factor(self, factor: Any) -> None:
-        import sympy
-
         if isinstance(factor, sympy.exp):
             self._exponential(factor)
             return
@@ -121,7 +107,7 @@ class Matcher:
         if power.is_Integer and power > 0 and self._call(base, int(power)):
             return
         if not power.is_Rational or power.q > 3 or not self._raise(base, power):
-            raise self._cannot(factor)
+            raise GSRError(f"{factor} is no plain row")
 
     def _call(self, factor: Any, times: int) -> bool:
         powers = (*POWERS, "abs")
@@ -129,39 +115,36 @@ class Matcher:
         for argument, read in self._candidates(factor):
             for code in functions:
                 if self.library.sympy(code, argument) == factor:
-                    self.calls += [(code, *read)] * times
+                    self.calls += [Row(code, read)] * times
                     return True
         return False
 
     def _exponential(self, factor: Any) -> None:
         """exp(a + b - c) = exp(a + b) exp(-c): linear terms stay together, products do not."""
-        import sympy
-
-        linear: dict[str, list[int]] = {EXPONENTIALS[1.0]: [], EXPONENTIALS[-1.0]: []}
+        linear: dict[str, list[Any]] = {EXPONENTIALS[1.0]: [], EXPONENTIALS[-1.0]: []}
         found: list[tuple[str, Argument]] = []
         for term in sympy.Add.make_args(factor.exp):
             n, part = term.as_coeff_Mul()
             read = self._argument(part)
             if read is None or not n.is_Integer:
-                raise self._cannot(factor)
+                raise GSRError(f"{factor} is no plain row")
             name = EXPONENTIALS[1.0 if n > 0 else -1.0]
-            if read[0] == VARIABLE:
-                linear[name] += list(read[1]) * abs(int(n))
+            if read.lone is not None:
+                linear[name] += [read.lone] * abs(int(n))
             else:
                 found += [(name, read)] * abs(int(n))
         for name, variables in linear.items():
             for start in range(0, len(variables), self.n_v):
-                found.append((name, argument_of(SUM, sorted(variables)[start : start + self.n_v])))
+                some = sorted(variables)[start : start + self.n_v]
+                found.append((name, _total(some)))
         if any(name not in self.library for name, _ in found):
-            raise self._cannot(factor)
-        self.calls += [(self.library.code(name), *read) for name, read in found]
+            raise GSRError(f"{factor} is no plain row")
+        self.calls += [Row(self.library.code(name), read) for name, read in found]
 
     # ---- powers ------------------------------------------------------------------------------
 
     def _raise(self, base: Any, power: Any) -> bool:
         """Take note of base^power, whose power is a multiple of one half or one third."""
-        import sympy
-
         if isinstance(base, sympy.Abs):
             return self._raise_size(base.args[0], power)
         if isinstance(base, cube_root()):
@@ -179,8 +162,8 @@ class Matcher:
         read = self._argument(base)
         if read is None:
             return bool(power == 0)
-        if read[0] == VARIABLE:
-            self.monomial[read[1][0]] += int(power)
+        if read.lone is not None:
+            self.monomial[read.lone] += int(power)
         else:
             self.sums[read] += int(power)
         return True
@@ -197,7 +180,7 @@ class Matcher:
     def _root(self, name: str, argument: Argument | None, times: int = 1) -> bool:
         if argument is None or name not in self.library:
             return False
-        self.roots += [Power(name, POWERS.get(name, Fraction(1)), argument)] * times
+        self.roots += [Power(name, argument)] * times
         return True
 
     def _with_coefficient(self, coefficient: Any) -> list[Power]:
@@ -207,11 +190,11 @@ class Matcher:
             return powers
         sixth = coefficient**6
         if coefficient.is_positive and sixth.is_Rational:
-            scales = scales_for(powers, Fraction(int(sixth.p), int(sixth.q)), self.n_v)
+            scales = _scales_for(powers, Fraction(int(sixth.p), int(sixth.q)), self.n_v)
             if scales is not None:
                 scaled = [p.scaled(k) for p, k in zip(powers, scales, strict=True)]
-                return merged(scaled, self.n_v)
-        raise self._cannot(coefficient)
+                return _merged(scaled, self.n_v)
+        raise GSRError(f"{coefficient} is no plain row")
 
     def _sum_rows(self) -> list[Power]:
         return [row for argument, n in self.sums.items() for row in self._fewest(argument, n)]
@@ -221,42 +204,38 @@ class Matcher:
         powers = set(above.values())
         found: list[Power] = []
         for v, n in self.monomial.items():
-            found += self._fewest(argument_of(PRODUCT, [v]), n, plain=True)
+            found += self._fewest(_total([v]), n, plain=True)
         if powers in ({2}, {3}):
-            whole = self._fewest(argument_of(PRODUCT, sorted(above)), powers.pop())
+            whole = self._fewest(_product(above), powers.pop())
             if len(whole) == 1:
                 found = [row for row in found if row.power < 0] + whole
-        return merged(found, self.n_v)
+        return _merged(found, self.n_v)
 
     def _fewest(self, argument: Argument, n: int, plain: bool = False) -> list[Power]:
         """Return as few rows as can be whose product is argument^n; identities alone if plain."""
-        if n < 0:
-            if "inverse" not in self.library:
-                raise self._cannot(f"{self._written(argument)}^{n}")
-            return [Power("inverse", Fraction(-1), argument)] * -n
+        if n < 0 and "inverse" in self.library:
+            return [Power("inverse", argument)] * -n
         named = ("identity",) if plain and "identity" in self.library else tuple(POWERS)
         usable = [(x, int(POWERS[x])) for x in named if x in self.library and POWERS[x] >= 1]
         best: dict[int, list[Power]] = {0: []}
         for reach in range(1, n + 1):
             for name, q in usable:
                 if reach - q in best:
-                    way = [*best[reach - q], Power(name, Fraction(q), argument)]
+                    way = [*best[reach - q], Power(name, argument)]
                     best[reach] = min(best.get(reach, way), way, key=len)
         if n not in best:
-            raise self._cannot(f"{self._written(argument)}^{n}")
+            raise GSRError(f"{argument}^{n} is no plain row")
         return best[n]
 
     # ---- arguments ---------------------------------------------------------------------------
 
     def _argument(self, expression: Any) -> Argument | None:
         """Read a variable, a sum or a product of variables with multiplicities."""
-        import sympy
-
         linear = self._operands(sympy.Add.make_args(expression), lambda t: t.as_coeff_Mul()[::-1])
         if linear:
-            return argument_of(SUM, linear)
+            return _total(linear)
         product = self._operands(sympy.Mul.make_args(expression), lambda f: f.as_base_exp())
-        return argument_of(PRODUCT, product) if product else None
+        return _product(product) if product else None
 
     def _operands(self, parts: Sequence[Any], split: Any) -> list[int] | None:
         operands: list[int] = []
@@ -267,12 +246,48 @@ class Matcher:
             operands += [self.names.index(symbol.name) + 1] * int(n)
         return sorted(operands) if len(operands) <= self.n_v else None
 
-    def _written(self, argument: Argument) -> str:
-        shown = [self.names[v - 1] for v in argument[1]]
-        return shown[0] if len(shown) == 1 else f"({' + '.join(shown)})"
 
-    def _cannot(self, factor: Any) -> GSRError:
-        return GSRError(
-            f"the factor {factor} cannot be encoded with the transformations"
-            f" {', '.join(self.library.names)} and at most {self.n_v} operands"
-        )
+# ---- powers -----------------------------------------------------------------------------------
+
+
+def _total(variables: Iterable[Any]) -> Argument:
+    return combined(False, ((v, 1) for v in variables))
+
+
+def _product(variables: Iterable[Any]) -> Argument:
+    return combined(True, ((v, 1) for v in variables))
+
+
+def _merged(powers: list[Power], n_v: int) -> list[Power]:
+    """Put single variables under identity, and those under inverse, into products."""
+    kept = [p for p in powers if not _single(p)]
+    for name in UNITS:
+        lone: list[Any] = [p.argument.lone for p in powers if _single(p) and p.name == name]
+        lone.sort()
+        for start in range(0, len(lone), n_v):
+            kept.append(Power(name, _product(lone[start : start + n_v])))
+    return kept
+
+
+def _single(power: Power) -> bool:
+    return power.name in UNITS and power.argument.lone is not None
+
+
+def _scales_for(powers: list[Power], sixth: Fraction, n_v: int) -> list[int] | None:
+    """Return k_i with prod k_i^(6 power_i) = sixth, where k_i copies fit into the argument."""
+    reached: dict[Fraction, list[int]] = {Fraction(1): []}
+    for power in powers:
+        size = sum(int(times) for _, times in power.argument.parts)
+        most = 1 if power.argument.is_product else n_v // size
+        step: dict[Fraction, list[int]] = {}
+        for k in (k for k in range(1, most + 1) if _only_primes_of(sixth, k)):
+            factor = Fraction(k) ** int(6 * power.power)
+            for value, scales in reached.items():
+                step.setdefault(value * factor, [*scales, k])
+        reached = step
+    return reached.get(sixth)
+
+
+def _only_primes_of(value: Fraction, k: int) -> bool:
+    """Tell whether k could matter: primes that are not in the value would have to cancel."""
+    return pow(value.numerator * value.denominator, k.bit_length(), k) == 0

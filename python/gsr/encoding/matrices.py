@@ -7,7 +7,7 @@ target. Entries that have no meaning (Remark 1) may hold any integer or None.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -16,8 +16,7 @@ import numpy as np
 from gsr import _core
 from gsr.encoding.composer import Composer
 from gsr.encoding.fold import Arithmetic, fold
-from gsr.encoding.forms import with_cube_roots
-from gsr.encoding.matcher import Matcher, parsed
+from gsr.encoding.matcher import Matcher
 from gsr.encoding.rows import (
     VARIABLE,
     WEIGHTED,
@@ -30,7 +29,10 @@ from gsr.encoding.rows import (
     matrix_of,
     name_of,
 )
+from gsr.encoding.sympy_forms import with_cube_roots
 from gsr.exceptions import GSRError
+from gsr.formula import expression as read_expression
+from gsr.lazy import sympy
 from gsr.library import Library
 from gsr.transformation import Array
 
@@ -61,9 +63,7 @@ def law_complexity(
     A coefficient with its product and sum sign adds 3 to a basis function; the constant is 2; the
     leading target term has no coefficient.
     """
-    nodes = -TERM
-    for matrix in psi:
-        nodes += TERM + complexity(matrix, target_library)
+    nodes = -TERM + sum(TERM + complexity(matrix, target_library) for matrix in psi)
     for matrix in phi:
         constant = not factors(matrix, library)
         nodes += 2 if constant else TERM + complexity(matrix, library, n_features)
@@ -86,32 +86,16 @@ def decode(
     *,
     absolute: bool | Collection[int] = False,
 ) -> Any:
-    """Return a basis function as a SymPy expression.
+    """Return a basis function as a SymPy expression; a matrix of one column is a function of y.
 
-    Parameters
-    ----------
-    matrix : sequence of sequences of int
-        A basis matrix; one column means a function of y.
-    library : Library
-        Its mapping table.
-    names : sequence of str or Symbol, optional
-        Names of the variables, which are never parsed; x1, x2, ... or y unless given.
-    absolute : bool or collection of int
-        Which rows of ln are written log(Abs(argument)), which is their value everywhere: all,
-        none, or those listed (counted from 0).
+    Names of the variables are never parsed, and may be symbols; they are x1, x2, ... or y unless
+    given. Rows of ln that are `absolute` (all, none, or those listed, counted from 0) are written
+    log(Abs(argument)), which is their value everywhere.
 
-    Returns
-    -------
-    sympy.Expr
-
-    Examples
-    --------
     >>> from gsr.library import TABLE_2
     >>> decode([[1, 0, 2], [5, 1, 1]], TABLE_2)
     x2*log(x1)
     """
-    import sympy
-
     decoder = Decoder(library, lambda v: name_of(matrix, names, v), absolute)
     product = sympy.Integer(1)
     for row in factors(matrix, library):
@@ -120,17 +104,7 @@ def decode(
 
 
 class Decoder(Arithmetic[Any]):
-    """Turns rows into SymPy expressions.
-
-    Parameters
-    ----------
-    library : Library
-        Their mapping table.
-    name : callable
-        Gives the name of a variable, a str or a Symbol.
-    absolute : bool or collection of int
-        Which rows of ln have bars.
-    """
+    """Turns rows into SymPy expressions."""
 
     def __init__(
         self,
@@ -141,40 +115,25 @@ class Decoder(Arithmetic[Any]):
         self.library, self.name, self.absolute = library, name, absolute
 
     def variable(self, v: int) -> Any:
-        """Return a symbol."""
-        import sympy
-
         name = self.name(v)
         return sympy.Symbol(name, real=True) if isinstance(name, str) else name
 
     def one(self) -> Any:
-        """Return 1."""
         return constant(1)
 
     def scale(self, value: Any, factor: float) -> Any:
-        """Return a multiple; weights are Floats."""
         return constant(factor) * value
 
     def add(self, terms: Sequence[Any]) -> Any:
-        """Return a sum."""
-        import sympy
-
         return sympy.Add(*terms)
 
     def power(self, value: Any, n: int) -> Any:
-        """Return a power."""
         return value ** constant(n)
 
     def multiply(self, factors: Sequence[Any]) -> Any:
-        """Return a product."""
-        import sympy
-
         return sympy.Mul(*factors)
 
     def call(self, row: Row, argument: Any) -> Any:
-        """Return the transformation of an argument."""
-        import sympy
-
         if self.library.traits[row.code].of_magnitude and applies(self.absolute, row.number):
             argument = sympy.Abs(argument)
         value = self.library.sympy(row.code, argument)
@@ -183,8 +142,6 @@ class Decoder(Arithmetic[Any]):
 
 def constant(value: float) -> Any:
     """Return a multiple or a weight for SymPy; what was fitted is a Float unless it is 1 or -1."""
-    import sympy
-
     return sympy.Integer(value) if isinstance(value, int) or abs(value) == 1 else sympy.Float(value)
 
 
@@ -195,51 +152,24 @@ def encode(
     *,
     n_v: int | None = None,
 ) -> IntegerMatrix:
-    """Return the basis matrix of an expression in x1..xd; the inverse of `decode`.
+    """Return the basis matrix of an expression in x1..xd, in canonical form.
 
-    Parameters
-    ----------
-    expression : sympy.Expr or str
-        Made of transformations of the library, sums, products, quotients and numbers, such as
-        ``"x2 cos(x1^2 x2)/(1 + x3)"``. The paper's matrices are preferred: products of
-        transformations, each of a variable, a sum or a product of variables with multiplicities.
-    library : Library
-        Its mapping table.
-    n_features : int
-        The number d of features.
-    n_v : int, optional
-        Number of variable columns of the matrix; as few as needed unless given.
-
-    Returns
-    -------
-    list of list of int
-        In canonical form; the weights of weighted sums are floats.
-
-    Raises
-    ------
-    ValueError
-        Names the factor that cannot be encoded.
+    It is text or a SymPy expression, made of transformations of the library, sums, products,
+    quotients and numbers, such as ``"x2 cos(x1^2 x2)/(1 + x3)"``. The paper's matrices are
+    preferred: products of transformations, each of a variable, a sum or a product of variables
+    with multiplicities. There are as few columns of variables as needed unless `n_v` is given. An
+    error names the factor that cannot be encoded.
     """
     names = [f"x{v}" for v in range(1, n_features + 1)]
     width = n_v or _core.MAX_VARIABLES
     matrix = _recognised(parsed(expression, names), library, names, width)
     short = canonical(matrix, library, n_features)
-    return [row if row[1] == WEIGHTED else row[:2] + _padded(row[2:], n_v or 0) for row in short]
+    n_entries = 2 + (n_v or 0)
+    return [row if row[1] == WEIGHTED else row + [0] * (n_entries - len(row)) for row in short]
 
 
 def encode_target(expression: Any, library: Library) -> IntegerMatrix:
-    """Return the basis matrix of an expression in y: of one column if that is enough.
-
-    Parameters
-    ----------
-    expression, library
-        As for `encode`.
-
-    Returns
-    -------
-    list of list of int
-        In canonical form.
-    """
+    """Return the basis matrix of an expression in y: of one column if that is enough."""
     form = parsed(expression, ["y"])
     try:
         matrix = _recognised(form, library, ["y"], 1)
@@ -250,23 +180,28 @@ def encode_target(expression: Any, library: Library) -> IntegerMatrix:
     return canonical(matrix, library)
 
 
+def parsed(expression: Any, names: Sequence[str]) -> Any:
+    """Return text or an expression as a SymPy expression in real variables."""
+    symbols = {name: sympy.Symbol(name, real=True) for name in names}
+    if isinstance(expression, str):
+        return read_expression(expression, symbols)
+    found = sympy.sympify(expression, strict=True)
+    unknown = sorted(s.name for s in found.free_symbols if s.name not in symbols)
+    if unknown:
+        raise GSRError(f"{unknown[0]!r} is not one of the variables {', '.join(symbols)}")
+    return found.xreplace({s: symbols[s.name] for s in found.free_symbols})
+
+
 def _recognised(
     expression: Any, library: Library, names: Sequence[str], width: int
 ) -> IntegerMatrix:
     """Return a matrix as the paper has them if there is one and no number is better a weight."""
-    import sympy
-
     if "cbrt" in library:
         expression = with_cube_roots(expression)
+    product = None
     if not expression.has(sympy.Float):
         with suppress(GSRError):
-            found = Matcher(library, names, width).match(expression)
-            found = found or [(library.code("one"), VARIABLE, (1,))]
-            return [[code, kind, *_padded(operands, width)] for code, kind, operands in found]
-    product = Composer(library, names, width).compose(expression)
+            product = Matcher(library, names, width).match(expression)
+    if product is None:
+        product = Composer(library, names, width).compose(expression)
     return matrix_of(product, width) or [[library.code("one"), VARIABLE, 1]]
-
-
-def _padded(entries: Iterable[Any], width: int) -> list[Any]:
-    listed = list(entries)
-    return listed + [0] * (width - len(listed))

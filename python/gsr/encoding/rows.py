@@ -26,19 +26,7 @@ ONE = ROW = 30_000
 
 @dataclass(frozen=True)
 class Row:
-    """A transformation of an argument, or its reciprocal.
-
-    Parameters
-    ----------
-    code : int
-        Of the transformation.
-    argument : Argument
-        What is transformed.
-    reciprocal : bool
-        Whether 1/T is meant.
-    number : int
-        The place in the matrix, counted from 0; rows are equal without it.
-    """
+    """A transformation of an argument, or its reciprocal."""
 
     code: int
     argument: Argument

@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import escape
+from itertools import starmap
+from typing import TypeVar
 
 from gsr.encoding.fold import Algebra, fold
 from gsr.encoding.rows import ONE, Argument, Matrix, Part, Row, applies, factors, name_of
@@ -21,6 +23,7 @@ TOKEN = re.compile(
     r"`(?P<quoted>[^`]*)`|(?P<call>[^\W\d]\w*(?=\()|ln(?=\|))|(?P<name>[^\W\d]\w*)"
     r"|(?P<number>\d+\.?\d*)(?:e(?P<ten>-?\d+))?|\^(?P<power>\([^()]*\)|[\d.]+)|(?P<other>.)"
 )
+T = TypeVar("T")
 #: Text, exponent, and whether it is the call of a function.
 Power = tuple[str, float, bool]
 
@@ -35,16 +38,8 @@ def text(
 ) -> str:
     """Return a basis function as text, such as ``x2 cos(x1^2 x2) ln(x1 + x3)``.
 
-    Parameters
-    ----------
-    matrix, library, names, absolute
-        As for `gsr.encoding.decode`. Names that could be misread are put between backticks.
-    coefficient : str
-        A number to write in front.
-
-    Returns
-    -------
-    str
+    Arguments are as for `gsr.encoding.decode`, and a number to write in front. Names that could be
+    misread are put between backticks.
     """
     writer = Writer(library, lambda v: str(name_of(matrix, names, v)), absolute)
     return writer.basis_function(factors(matrix, library), coefficient)
@@ -52,23 +47,14 @@ def text(
 
 @dataclass(frozen=True)
 class Written:
-    """A part of a formula as text.
-
-    Parameters
-    ----------
-    powers : callable
-        Returns what a power of it is a product of, given the exponent.
-    sum : str, optional
-        Its text without brackets, if it is a sum.
-    is_name : bool
-        Whether it is a variable or 1.
-    is_term : bool
-        Whether no brackets are needed after a minus.
-    """
+    """A part of a formula as text: as a product, given the exponent, and as a sum if it is one."""
 
     powers: Callable[[int], list[Power]]
+    #: Without brackets.
     sum: str | None = None
+    #: A variable or 1.
     is_name: bool = False
+    #: Needs no brackets after a minus.
     is_term: bool = True
 
     @property
@@ -78,17 +64,7 @@ class Written:
 
 
 class Writer(Algebra[Written]):
-    """Writes rows.
-
-    Parameters
-    ----------
-    library : Library
-        Their mapping table.
-    name : callable
-        Gives the name of a variable.
-    absolute : bool or collection of int
-        Which rows of ln have bars.
-    """
+    """Writes rows: ln has bars in the rows `absolute`, and exp(p ln(u)) is written u^p."""
 
     def __init__(
         self, library: Library, name: Callable[[int], str], absolute: bool | Collection[int]
@@ -104,16 +80,13 @@ class Writer(Algebra[Written]):
         return _joined(fold(base, self).powers(1))
 
     def variable(self, v: int) -> Written:
-        """Return a variable's name."""
         shown = shown_name(self.name(v))
         return Written(lambda n: [(shown, n, False)], is_name=True)
 
     def one(self) -> Written:
-        """Return 1, which is not written in products."""
         return Written(lambda n: [], sum="1", is_name=True)
 
     def total(self, argument: Argument, parts: Sequence[Written]) -> Written:
-        """Return a sum; a lone part as it is."""
         if argument.lone is not None:
             return parts[0]
         shown = dict(zip((base for base, _ in argument.parts), parts, strict=True))
@@ -126,14 +99,12 @@ class Writer(Algebra[Written]):
         return Written(lambda n: [(f"({joined})", n, False)], joined, is_term=is_term)
 
     def product(self, argument: Argument, parts: Sequence[Written]) -> Written:
-        """Return a product of powers."""
         if argument.lone is not None:
             return parts[0]
         pairs = [(part, int(times)) for part, (_, times) in zip(parts, argument.parts, strict=True)]
         return Written(lambda n: [p for part, times in pairs for p in part.powers(n * times)])
 
     def call(self, row: Row, argument: Written) -> Written:
-        """Return the call of a function, or a power; exp(p ln(u)) is u^p."""
         sign, traits = -1 if row.reciprocal else 1, self.library.traits[row.code]
         power = POWERS.get(self.library.names[row.code])
         if power is not None and power.denominator == 1:
@@ -206,8 +177,13 @@ def _ordered(parts: Sequence[Part]) -> list[Part]:
     ones = [part for part in parts if part.base == ONE]
     others = [part for part in parts if part.base != ONE]
     listed = [p for p in ones if p.times > 0] + others + [p for p in ones if p.times < 0]
-    first = next((k for k, part in enumerate(listed) if part.times > 0), 0)
-    return [*listed[first : first + 1], *listed[:first], *listed[first + 1 :]]
+    return positive_first(listed, [part.times for part in listed])
+
+
+def positive_first(terms: Sequence[T], coefficients: Sequence[float]) -> list[T]:
+    """Return terms with the first of those that have a positive coefficient in front."""
+    first = next((k for k, value in enumerate(coefficients) if value > 0), 0)
+    return [*terms[first : first + 1], *terms[:first], *terms[first + 1 :]]
 
 
 def _joined(powers: Iterable[Power], coefficient: str = "") -> str:
@@ -219,20 +195,29 @@ def _joined(powers: Iterable[Power], coefficient: str = "") -> str:
     numerator, denominator = (
         [(base, sign * n) for (_, base), n in ordered if sign * n > 0] for sign in (1, -1)
     )
-    top = " ".join(filter(None, [coefficient, *(_power(*p) for p in numerator)])) or "1"
-    bottom = " ".join(_power(*p) for p in denominator)
-    if len(denominator) == 1:
-        ((base, n),) = denominator
-        closed = n != 1 or is_closed(base) or BARRED.fullmatch(base)
-        return f"{top}/{bottom}" if closed else f"{top}/({bottom})"
-    return f"{top}/({bottom})" if denominator else top
+    above = [coefficient, *starmap(_power, numerator)]
+    return fraction(above, [*starmap(_power, denominator)], any(n != 1 for _, n in denominator))
+
+
+def fraction(above: Iterable[str], below: Sequence[str], raised: bool) -> str:
+    """Return a product over another, in brackets unless it is one factor: a call or `raised`."""
+    top, bottom = " ".join(filter(None, above)) or "1", " ".join(below)
+    closed = raised or is_closed(bottom) or BARRED.fullmatch(bottom)
+    if len(below) == 1 and closed:
+        return f"{top}/{bottom}"
+    return f"{top}/({bottom})" if below else top
+
+
+def is_number(shown: str) -> bool:
+    """Tell whether a text is a number without sign and exponent."""
+    return shown.replace(".", "", 1).isdigit()
 
 
 def _power(base: str, n: float) -> str:
     exponent = number(n)
     if exponent == "1":
         return base
-    exponent = exponent if exponent.replace(".", "", 1).isdigit() else f"({exponent})"
+    exponent = exponent if is_number(exponent) else f"({exponent})"
     closed = is_closed(base) or SIZE.fullmatch(base)
     return f"{base}^{exponent}" if closed else f"({base})^{exponent}"
 
@@ -268,21 +253,7 @@ def weighted_sum(
     digits: int = DIGITS,
     bare: Callable[[str], str] | None = None,
 ) -> str:
-    """Join coefficients and what they multiply.
-
-    Parameters
-    ----------
-    terms : sequence of (float, callable)
-        Each callable is given its coefficient without sign, "" for 1.
-    digits : int
-        Of the coefficients.
-    bare : callable, optional
-        Takes the outer brackets from a term that nothing multiplies.
-
-    Returns
-    -------
-    str
-    """
+    """Join coefficients and what they multiply."""
     joined = ""
     for value, write in terms:
         size = number(abs(value), digits)

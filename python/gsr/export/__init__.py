@@ -12,7 +12,7 @@ from gsr.export.runtime import HELPERS, helpers, solver
 from gsr.export.solve import Solver
 from gsr.export.syntax import LANGUAGES, Dialect, Expression, dialect
 from gsr.export.terms import Body, Terms, function, used_variables
-from gsr.whole_files import write_whole
+from gsr.files import write_whole
 
 __all__ = ["LANGUAGES", "source", "write"]
 

@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gsr.encoding.forms import with_cube_roots
+from gsr.encoding.sympy_forms import with_cube_roots
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.export.syntax import Expression
 from gsr.export.terms import Body, Terms, function
-from gsr.prediction.chain import POINTS, SAME, Branch, Step
-from gsr.prediction.explicit import exponent
+from gsr.prediction.chain import POINTS, SAME, Branch, Step, exponent
 from gsr.prediction.roots import OUTSIDE_SEGMENTS, Scan, Segments
 from gsr.transformation import apply_symbolic
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gsr.encoding.fold import Algebra, fold
+from gsr.encoding.fold import Algebra, fold, values_of
 from gsr.encoding.rows import ONE, Argument, Matrix, Row, factors
-from gsr.encoding.values import row_values
 from gsr.equation import Equation
 from gsr.export.names import fresh
 from gsr.export.syntax import Dialect, Expression
@@ -99,7 +98,7 @@ class Terms(Algebra[Write]):
     def _value(self, product: Sequence[Row]) -> float:
         """Return the value of a product without variables."""
         nothing = np.zeros((1, len(self.variables)))
-        return float(np.prod([row_values(row, nothing, self.library) for row in product]))
+        return float(np.prod([values_of(row, nothing, self.library) for row in product]))
 
     def argument(self, argument: Argument) -> Expression:
         """Write a sum or a product of operands."""

@@ -27,23 +27,14 @@ SAME_AS = {"**": "^", "·": "*", "⋅": "*", "×": "*", "−": "-", "==": "="}
 
 @dataclass(frozen=True)
 class Node:
-    """A number, a name, a call, or an operation on nodes.
+    """A number, a name, a call, or an operation on nodes."""
 
-    Parameters
-    ----------
-    kind : str
-        ``"number"``, ``"name"``, ``"call"``, ``"case"``, ``"neg"``, or one of ``+ - * / ^``.
-    text : str
-        The number, the name, the function that is called, or the relation of a case.
-    parts : tuple of Node
-        Operands or arguments.
-    span : tuple of two int
-        First and last position in the formula.
-    """
-
+    #: ``"number"``, ``"name"``, ``"call"``, ``"case"``, ``"neg"``, or one of ``+ - * / ^``.
     kind: str
+    #: The number, the name, the function that is called, or the relation of a case.
     text: str = ""
     parts: tuple[Node, ...] = ()
+    #: First and last position in the formula.
     span: tuple[int, int] = (0, 0)
 
     def walk(self) -> Iterator[Node]:
@@ -69,19 +60,7 @@ class Token:
 
 @dataclass
 class Grammar:
-    """What the names in a text mean.
-
-    Parameters
-    ----------
-    known : collection of str
-        Names that are no functions, such as features and target.
-    functions : collection of str
-        Names that may stand before a bracket.
-    what : str
-        What messages call the text.
-    token : re.Pattern
-        Splits the text.
-    """
+    """What the names in a text mean."""
 
     known: Collection[str] = ()
     functions: Collection[str] = ()
@@ -90,13 +69,7 @@ class Grammar:
 
 
 def sides(text: str, grammar: Grammar) -> list[Node]:
-    """Return the one or two sides of a formula.
-
-    Raises
-    ------
-    GSRError
-        Says where the text cannot be read, and why.
-    """
+    """Return the one or two sides of a formula."""
     if len(text) > LONGEST:
         raise GSRError(
             f"a {grammar.what} has at most {LONGEST} characters, got {len(text)}: {text[:40]!r}..."
@@ -113,13 +86,7 @@ def parse(text: str, grammar: Grammar) -> Node:
 
 
 class Parser:
-    """Recursive descent; a space is a product.
-
-    Parameters
-    ----------
-    text, grammar
-        As for `sides`.
-    """
+    """Recursive descent; a space is a product."""
 
     def __init__(self, text: str, grammar: Grammar) -> None:
         self.text, self.grammar = text, grammar

@@ -5,11 +5,13 @@ from __future__ import annotations
 import cmath
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from gsr.exceptions import GSRError
 from gsr.formula.parser import LARGEST, QUOTED, Grammar, Node, parse
+from gsr.lazy import sympy
 
+T = TypeVar("T")
 #: Powers beyond this are no structure that can be encoded, and SymPy writes their numbers out.
 MOST_POWER = 64
 #: Whole numbers in a result that are larger do not fit into a double.
@@ -45,8 +47,20 @@ ARGUMENTS: dict[str, Sequence[int]] = {
 }
 #: SymPy writes out the values of these functions for whole numbers.
 COUNTED = ("factorial", "gamma", "harmonic", "zeta")
+#: The sizes of functions that grow beyond their argument.
+GROWING: dict[str, Callable[[complex], complex]] = {
+    "exp": cmath.exp,
+    "sinh": cmath.sinh,
+    "cosh": cmath.cosh,
+    "exp_neg": lambda t: cmath.exp(-t),
+    "square": lambda t: t**2,
+    "cube": lambda t: t**3,
+    **dict.fromkeys(COUNTED, lambda t: 10.0 ** abs(t)),
+}
 BASES_OF_LOGARITHMS = {"log10": 10, "log2": 2}
-FAILURES = (ArithmeticError, AttributeError, NotImplementedError, TypeError, ValueError)
+FAILURES = (
+    ArithmeticError, AttributeError, NotImplementedError, RecursionError, TypeError, ValueError,
+)  # fmt: skip
 
 
 class LimitError(GSRError):
@@ -54,42 +68,25 @@ class LimitError(GSRError):
 
 
 def expression(text: str, symbols: Mapping[str, Any]) -> Any:
-    """Return text as a SymPy expression.
-
-    Parameters
-    ----------
-    text : str
-        Numbers, symbols, pi, E, and functions of SymPy such as ``"x1*sin(x2)"``; ``^`` and ``**``
-        are powers.
-    symbols : mapping
-        From names to SymPy symbols.
-
-    Raises
-    ------
-    GSRError
-        Says where the text cannot be read; no Python in it is evaluated.
-    """
+    """Return text as a SymPy expression."""
     builder = Builder(symbols)
     builder.text = text
     node = parse(text, Grammar(symbols, builder.functions))
+    return guarded(lambda: builder.build(node), text)
+
+
+def guarded(make: Callable[[], T], text: object) -> T:
+    """Return what `make` does; what SymPy raises on expressions without sense is a GSRError."""
     try:
-        return builder.build(node)
+        return make()
+    except GSRError:
+        raise
     except FAILURES as error:
-        if isinstance(error, GSRError):
-            raise
-        raise GSRError(f"{text!r} cannot be used: {type(error).__name__}: {error}") from error
+        raise GSRError(f"{str(text)!r} cannot be used: {type(error).__name__}: {error}") from error
 
 
 class Builder:
-    """Turns syntax trees into SymPy expressions.
-
-    Parameters
-    ----------
-    variables : mapping
-        From names to SymPy symbols.
-    functions : mapping, optional
-        From names of functions to those of SymPy.
-    """
+    """Turns syntax trees into SymPy expressions."""
 
     def __init__(self, variables: Mapping[str, Any], functions: Mapping[str, str] = EVERY) -> None:
         self.variables = variables
@@ -112,8 +109,6 @@ class Builder:
             raise GSRError(f"the part {shown!r} of the formula {error}") from None
 
     def _operation(self, node: Node, free: bool) -> Any:
-        import sympy
-
         if node.kind in ("call", "^"):
             _check_size(node, self.variables)
         if node.kind == "^":
@@ -128,21 +123,19 @@ class Builder:
             return -parts[0]
         left, right = parts
         if node.kind == "/":
-            return quotient(left, right)
+            if right == 0:
+                raise LimitError("divides by 0")
+            return left / right
         if node.kind == "*":
             return sympy.Mul(left, right)
         return sympy.Add(left, right if node.kind == "+" else -right)
 
     def number(self, text: str, free: bool) -> Any:
         """Return a number: whole, or with a point."""
-        import sympy
-
         return sympy.Integer(text) if text.isdigit() else sympy.Float(text)
 
     def by_name(self, name: str) -> Any:
         """Return the variable, or the constant, of a name."""
-        import sympy
-
         if name in self.variables:
             return self.variables[name]
         if name in ("pi", "E"):
@@ -161,8 +154,6 @@ class Builder:
 
     def called(self, name: str, arguments: Sequence[Any]) -> Any:
         """Return a function of its arguments."""
-        import sympy
-
         allowed = ARGUMENTS.get(name, (1,))
         if len(arguments) not in allowed:
             raise GSRError(
@@ -177,17 +168,8 @@ class Builder:
         return getattr(sympy, self.sympy_names[name])(*arguments)
 
 
-def quotient(left: Any, right: Any) -> Any:
-    """Return a quotient, unless the divisor is 0."""
-    if right == 0:
-        raise LimitError("divides by 0")
-    return left / right
-
-
 def raised(base: Any, exponent: Any) -> Any:
     """Return a power, unless its numbers would be too large to write."""
-    import sympy
-
     if base == 0 and not exponent.is_positive:
         raise LimitError("divides by 0")
     if base.is_number and base != 0:
@@ -203,8 +185,6 @@ def raised(base: Any, exponent: Any) -> Any:
 
 def _check_exponent(log_of_base: float, exponent: Any) -> None:
     """Refuse exp(n ln(t)), which SymPy takes for t^n, for large n."""
-    import sympy
-
     for term in sympy.Add.make_args(exponent):
         factors = sympy.Mul.make_args(term)
         numbers = [factor for factor in factors if factor.is_number]
@@ -219,8 +199,6 @@ def _check_power(exponent: Any) -> None:
 
 def _checked(value: Any) -> Any:
     """Return a product in which no number and no power is too large to go on with."""
-    import sympy
-
     for factor in sympy.Mul.make_args(value):
         base, power = factor.as_base_exp()
         if factor.is_Rational and max(abs(factor.p), factor.q) > MOST_INTEGER:
@@ -256,7 +234,7 @@ def _size(node: Node, variables: Mapping[str, Any]) -> complex | None:
 def _operated(node: Node, parts: Sequence[complex]) -> complex:
     first, last = parts[0], parts[-1]
     if node.kind == "call":
-        return _growth(node.text)(first)
+        return GROWING[node.text](first) if node.text in GROWING else first
     if node.kind == "case":
         return first
     if node.kind == "neg":
@@ -266,17 +244,3 @@ def _operated(node: Node, parts: Sequence[complex]) -> complex:
     if node.kind == "/":
         return first / last if last else 0j
     return {"+": first + last, "-": first - last, "*": first * last}[node.kind]
-
-
-def _growth(name: str) -> Callable[[complex], complex]:
-    """Return a function of the size of the named one, where that grows beyond its argument."""
-    growing: dict[str, Callable[[complex], complex]] = {
-        "exp": cmath.exp,
-        "sinh": cmath.sinh,
-        "cosh": cmath.cosh,
-        "exp_neg": lambda t: cmath.exp(-t),
-        "square": lambda t: t**2,
-        "cube": lambda t: t**3,
-        **dict.fromkeys(COUNTED, lambda t: 10.0 ** abs(t)),
-    }
-    return growing.get(name, lambda t: t)

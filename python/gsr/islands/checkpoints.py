@@ -22,7 +22,7 @@ from typing import Any
 
 from gsr import files
 from gsr.exceptions import GSRError
-from gsr.whole_files import read_whole, remove_leftovers, write_whole, write_whole_bytes
+from gsr.files import read_whole, remove_leftovers, write_whole
 
 #: Advice for checkpoints that cannot be used.
 ADVICE = "choose another run.output, or set checkpoint.resume to false"
@@ -82,7 +82,7 @@ class Checkpoints:
         folder.mkdir(parents=True, exist_ok=True)
         self._remove_leftovers(folder)
         content = pack(Checkpoint(island, sequence, dict(about or {}), payload))
-        write_whole_bytes(content, folder / _file_name(sequence))
+        write_whole(content, folder / _file_name(sequence))
         self._remove_all_but(island, sequence)
 
     def latest(self, island: int) -> Checkpoint | None:

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from gsr import files
+from gsr.files import write_whole
 from gsr.islands.write_failures import WriteFailures
-from gsr.whole_files import write_whole
 
 log = logging.getLogger(__name__)
 STATUS, METRICS = "status.json", "metrics"

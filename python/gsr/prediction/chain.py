@@ -13,6 +13,7 @@ import numpy.typing as npt
 from gsr.encoding.fold import Algebra, fold
 from gsr.encoding.matrices import constant
 from gsr.encoding.rows import ONE, Argument, Matrix, Row, factors
+from gsr.lazy import sympy
 from gsr.library import Library
 from gsr.prediction.roots import evenly_spaced
 from gsr.transformation import BUILTINS, POWERS, Array, Symbolic
@@ -174,6 +175,12 @@ def powers_of(product: Sequence[Row], library: Library) -> Powers:
     return _gathered(factor for row in product for factor in fold(row, _Factors(library))(ONCE))
 
 
+def exponent(matrix: Matrix, library: Library) -> float:
+    """Return q if the basis function is y^q."""
+    powers = powers_of(factors(matrix, library), library)
+    return float(powers[1]) if powers.keys() == {1} else np.nan
+
+
 def _gathered(factors: Iterable[Factor]) -> Powers:
     powers: Powers = {}
     for base, q in factors:
@@ -188,21 +195,17 @@ class _Factors(Algebra[Taken]):
         self.library = library
 
     def variable(self, v: int) -> Taken:
-        """Return a variable, which is whole."""
         return lambda q: [(v, q)]
 
     def one(self) -> Taken:
-        """Return 1, which is whole."""
         return self.variable(ONE)
 
     def total(self, argument: Argument, parts: Sequence[Taken]) -> Taken:
-        """Return a sum, which is whole unless it is one operand."""
         if argument.lone in (None, ONE):
             return lambda q: [(argument, q)]
         return self.product(argument, parts)
 
     def product(self, argument: Argument, parts: Sequence[Taken]) -> Taken:
-        """Return the factors of a product; sqrt(y^2) is not y."""
 
         def factors(q: Fraction) -> list[Factor]:
             if q.denominator != 1 and not isinstance(argument.lone, int):
@@ -213,7 +216,6 @@ class _Factors(Algebra[Taken]):
         return factors
 
     def call(self, row: Row, argument: Taken) -> Taken:
-        """Return a call, which is whole, or the factors of a power."""
         sign, power = -1 if row.reciprocal else 1, POWERS.get(self.library.names[row.code])
         if power is None:
             return lambda q: [(replace(row, reciprocal=False), sign * q)]
@@ -320,8 +322,6 @@ def _power_step(q: Fraction) -> Step:
         return np.copysign(size, v) if odd else np.where(v < 0, np.nan, size)
 
     def symbolic(v: Any) -> Any:
-        import sympy
-
         root = sympy.Rational(q.denominator, q.numerator)
         return sympy.sign(v) * sympy.Abs(v) ** root if odd else v**root
 

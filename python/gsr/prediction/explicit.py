@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gsr.encoding.matrices import constant
-from gsr.encoding.rows import Argument, factors
-from gsr.library import Library
-from gsr.prediction.chain import POINTS, Branch, Step, powers_of
+from gsr.encoding.rows import Argument
+from gsr.lazy import sympy
+from gsr.prediction.chain import POINTS, Branch, Step, exponent
 from gsr.prediction.inversion import Inversion, lone_logarithm
 from gsr.prediction.roots import evenly_spaced
 from gsr.transformation import apply_symbolic
@@ -71,8 +71,6 @@ def _on_branch(equation: Equation, branch: Branch) -> Any:
 
 
 def _image(step: Step, principal: Any, mirrored: bool, turns: int) -> Any:
-    import sympy
-
     exact = {0.0: sympy.Integer(0), float(np.pi): sympy.pi, float(2 * np.pi): 2 * sympy.pi}
     mirror = exact.get(step.mirror, step.mirror) if mirrored else 0
     period = exact.get(step.period, step.period)
@@ -81,8 +79,6 @@ def _image(step: Step, principal: Any, mirrored: bool, turns: int) -> Any:
 
 def _quadratic(inversion: Inversion, right: Any) -> list[Any]:
     """Solve a y^2 + b y = f: (y - centre)^2 = f/a + centre^2."""
-    import sympy
-
     coefficients = {
         exponent(matrix, inversion.library): float(b)
         for matrix, b in zip(inversion.psi, inversion.beta, strict=True)
@@ -96,25 +92,7 @@ def _quadratic(inversion: Inversion, right: Any) -> list[Any]:
     return ([centre + root] if high > centre else []) + ([centre - root] if low < centre else [])
 
 
-def exponent(matrix: Any, library: Library) -> float:
-    """Return q if the basis function is y^q."""
-    powers = powers_of(factors(matrix, library), library)
-    return float(powers[1]) if powers.keys() == {1} else np.nan
-
-
 # ---- ln|y| = ... -----------------------------------------------------------------------------
-
-
-def logarithms(
-    phi: Sequence[Any], alpha: Sequence[float], library: Library
-) -> list[tuple[float, Argument]]:
-    """Return the arguments of terms that are one logarithm, with their coefficients."""
-    found = []
-    for matrix, c in zip(phi, alpha, strict=True):
-        row = lone_logarithm(matrix, library)
-        if row is not None:
-            found.append((float(c), row.argument))
-    return found
 
 
 def _products(equation: Equation) -> list[Any]:
@@ -127,8 +105,6 @@ def _products(equation: Equation) -> list[Any]:
 
 def _size(equation: Equation, signs: dict[Argument, bool]) -> Any:
     """Return exp(f/beta) as a product of powers; signs that it has taken in are removed."""
-    import sympy
-
     beta = float(equation.beta[0])
     powers, rest = sympy.Integer(1), sympy.Integer(0)
     for k, (matrix, c) in enumerate(zip(equation.phi, equation.alpha, strict=True)):
@@ -149,8 +125,6 @@ def _size(equation: Equation, signs: dict[Argument, bool]) -> Any:
 
 def _power(argument: Any, power: Any, odd: bool, signed: bool, barred: bool) -> Any:
     """Return |argument|^power, times the sign of the argument if that is in the rule."""
-    import sympy
-
     if odd == signed and power.is_Integer:
         return argument**power
     size = sympy.Abs(argument) ** power if barred else argument**power
@@ -158,8 +132,6 @@ def _power(argument: Any, power: Any, odd: bool, signed: bool, barred: bool) -> 
 
 
 def _leftover_signs(equation: Equation, signs: dict[Argument, bool]) -> list[Any]:
-    import sympy
-
     branches = equation.inversion.branches
     if branches.sign is not None:
         arguments = [equation.argument(argument) for argument in signs]
@@ -171,8 +143,6 @@ def _leftover_signs(equation: Equation, signs: dict[Argument, bool]) -> list[Any
 
 
 def _signed(equation: Equation, size: Any) -> Any:
-    import sympy
-
     rule = equation.inversion.branches.sign
     assert rule is not None
     for argument in map(equation.argument, rule.arguments):
@@ -183,8 +153,6 @@ def _signed(equation: Equation, size: Any) -> Any:
 
 def _exact(value: float) -> Any:
     """Return a simple fraction if the value is one but for rounding."""
-    import sympy
-
     near = Fraction(value).limit_denominator(LARGEST_DENOMINATOR)
     if abs(near - value) <= EXPONENT_TOLERANCE * max(1.0, abs(value)):
         return sympy.Rational(near.numerator, near.denominator)

@@ -7,7 +7,7 @@ on the monotone segments of g. Among several the training data decide.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -15,24 +15,22 @@ import numpy as np
 import numpy.typing as npt
 
 from gsr.encoding import evaluate
-from gsr.encoding.rows import Argument, Matrix, Row, factors
-from gsr.encoding.values import argument_values
+from gsr.encoding.fold import values_of
+from gsr.encoding.rows import Argument, Matrix, Row, factors, variable
 from gsr.library import Library
 from gsr.prediction.chain import SAME, ClosedForm, closed_argument, closed_form, powers_of
 from gsr.prediction.roots import Function, Mask, Scan
-from gsr.prediction.signs import Neighbours, SignRule, eliminated_rule, parity_rule
 from gsr.transformation import Array
 
 Numbers = npt.NDArray[np.intp]
-__all__ = ["Branches", "ClosedForm", "Inversion", "Solution", "closed_form", "lone_logarithm"]
+INTEGER_TOLERANCE = 1e-6
+#: A feature that varies less, relative to its size, is constant.
+ROUNDING = 1e-12
+#: Rows further from the training data, in standard deviations, are taken for this far.
+FAR = 1e6
 
 
-class Solution(NamedTuple):
-    """Values of y; `solved` is False where there is none, `guessed` True where several were."""
-
-    values: Array
-    solved: Mask
-    guessed: Mask
+# ---- which of several solutions is meant -------------------------------------------------------
 
 
 def lone_logarithm(matrix: Matrix, library: Library) -> Row | None:
@@ -44,29 +42,141 @@ def lone_logarithm(matrix: Matrix, library: Library) -> Row | None:
     return row if library.traits[row.code].of_magnitude else None
 
 
+def logarithms(
+    phi: Sequence[Matrix], alpha: Sequence[float], library: Library
+) -> list[tuple[float, Argument]]:
+    """Return the arguments of terms that are one logarithm, with their coefficients."""
+    found = []
+    for matrix, c in zip(phi, alpha, strict=True):
+        row = lone_logarithm(matrix, library)
+        if row is not None:
+            found.append((float(c), row.argument))
+    return found
+
+
+@dataclass(frozen=True)
+class SignRule:
+    """sign(y) = constant times the signs of some arguments."""
+
+    constant: int
+    arguments: tuple[Argument, ...]
+    library: Library | None = field(default=None, compare=False, repr=False)
+
+    def __call__(self, X: Array) -> Array:
+        """Return 1 or -1 for each row of X; 0 where an argument is 0."""
+        signs = np.full(len(X), float(self.constant))
+        for argument in self.arguments:
+            signs *= np.sign(values_of(argument, X, self.library))
+        return signs
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The training rows, to be asked for the y of the one nearest to a new row."""
+
+    scale: Array
+    X: Array
+    y: Array
+
+    @classmethod
+    def of(cls, X: Array, y: Array) -> Neighbours:
+        """Keep training data, with the features' standard deviations as scale."""
+        size = np.abs(X).max(axis=0)
+        size = np.where(size > 0, size, 1.0)
+        spread = (X / size).std(axis=0)
+        scale = np.maximum(spread * size, np.finfo(float).tiny)
+        return cls(np.where(spread > ROUNDING, scale, 1.0), X.copy(), y.copy())
+
+    def __call__(self, X: Array) -> Array:
+        """Return the y of the training row nearest to each row of X."""
+        from scipy.spatial import cKDTree
+
+        with np.errstate(over="ignore"):
+            known, asked = self.X / self.scale, X / self.scale
+        # A feature that the law does not use may be missing, and squares must not overflow.
+        asked = np.nan_to_num(asked).clip(known.min(axis=0) - FAR, known.max(axis=0) + FAR)
+        _, nearest = cKDTree(known).query(asked)
+        found: Array = self.y[nearest]
+        return found
+
+
+def parity_rule(
+    X: Array,
+    y: Array,
+    logarithms: Sequence[tuple[float, Argument]],
+    beta: float,
+    library: Library | None = None,
+) -> SignRule | None:
+    """Find the sign in beta ln|y| = sum c ln|argument| + ...: the product of the odd powers.
+
+    The complex logarithm with integer coefficients gives it exactly.
+    """
+    powers = [(c / beta, argument) for c, argument in logarithms]
+    if any(abs(c - round(c)) > INTEGER_TOLERANCE for c, _ in powers):
+        return None
+    odd = tuple(argument for c, argument in powers if round(c) % 2 == 1)
+    rules = (SignRule(constant, odd, library) for constant in (1, -1))
+    return next((rule for rule in rules if _holds(rule, X, y)), None)
+
+
+def eliminated_rule(
+    X: Array, y: Array, logarithms: Sequence[Argument], library: Library | None = None
+) -> SignRule | None:
+    """Find signs of logarithms' arguments and of features whose product is the sign of y.
+
+    Signs multiply as bits add, so this is a linear system over GF(2).
+    """
+    arguments = [*logarithms, *(variable(v) for v in range(1, X.shape[1] + 1))]
+    arguments = list(dict.fromkeys(arguments))
+    values = np.column_stack([values_of(a, X, library) for a in arguments])
+    known = (values != 0).all(axis=1) & (y != 0)
+    bits = np.column_stack([np.ones(len(X), bool), values < 0, y < 0])[known]
+    chosen = _solve_bits(np.unique(bits, axis=0)) if len(bits) else None
+    if chosen is None:
+        return None
+    signed = tuple(arguments[j - 1] for j in chosen if j)
+    rule = SignRule(-1 if 0 in chosen else 1, signed, library)
+    return rule if _holds(rule, X, y) else None
+
+
+def _holds(rule: SignRule, X: Array, y: Array) -> bool:
+    signs = rule(X) * np.sign(y)
+    return bool((signs >= 0).all() and (signs > 0).any())
+
+
+def _solve_bits(system: Mask) -> list[int] | None:
+    """Return the columns that add up to the last one; the first columns are preferred."""
+    system = system.copy()
+    pivots: list[int] = []
+    for j in range(system.shape[1] - 1):
+        rank = len(pivots)
+        below = np.flatnonzero(system[rank:, j])
+        if not len(below):
+            continue
+        system[[rank, rank + below[0]]] = system[[rank + below[0], rank]]
+        others = system[:, j].copy()
+        others[rank] = False
+        system[others] ^= system[rank]
+        pivots.append(j)
+    if system[len(pivots) :, -1].any():
+        return None
+    return [j for i, j in enumerate(pivots) if system[i, -1]]
+
+
 @dataclass(frozen=True)
 class Branches:
-    """What the training data say about which solution is meant; plain data.
+    """What the training data say about which solution is meant; plain data."""
 
-    Parameters
-    ----------
-    low, high : float
-        The range of y.
-    home : tuple of two floats, optional
-        The interval on which g is monotone, if it holds every y and no sign rule is known.
-    sign : SignRule, optional
-        Gives the sign of y, if g is even; that of t, if g is ln|t| and t has one y for each value.
-    neighbours : Neighbours, optional
-        The training data, kept only if nothing else decides.
-    sides : tuple of int, optional
-        The mirrored solutions that the training data meet, as `ClosedForm.sides` numbers them.
-    """
-
+    #: The range of y.
     low: float
     high: float
+    #: The interval on which g is monotone, if it holds every y and no sign rule is known.
     home: tuple[float, float] | None = None
+    #: The sign of y, if g is even; that of t, if g is ln|t| and t has one y for each value.
     sign: SignRule | None = None
+    #: The training data, kept only if nothing else decides.
     neighbours: Neighbours | None = None
+    #: The mirrored solutions that the training data meet, as `ClosedForm.sides` numbers them.
     sides: tuple[int, ...] | None = None
 
     @property
@@ -108,6 +218,17 @@ class Branches:
         return chosen, rivals.any(axis=0)
 
 
+# ---- the solutions -----------------------------------------------------------------------------
+
+
+class Solution(NamedTuple):
+    """Values of y; `solved` is False where there is none, `guessed` True where several were."""
+
+    values: Array
+    solved: Mask
+    guessed: Mask
+
+
 @lru_cache(maxsize=256)
 def _scan(library: Library, psi: Any, beta: tuple[float, ...], low: float, high: float) -> Scan:
     """Scan g once for all laws that have it: they are many, and a scan is slow."""
@@ -119,19 +240,7 @@ def _function(library: Library, psi: Sequence[Matrix], beta: Array) -> Function:
 
 
 class Inversion:
-    """Solves g(y) = v.
-
-    Parameters
-    ----------
-    library : Library
-        Mapping table of the target.
-    psi : sequence of matrices
-        Basis functions of y.
-    beta : array
-        Their coefficients.
-    branches : Branches
-        How to choose among several solutions.
-    """
+    """Solves g(y) = v."""
 
     def __init__(
         self, library: Library, psi: Sequence[Matrix], beta: Array, branches: Branches
@@ -150,23 +259,7 @@ class Inversion:
         logarithms: Sequence[tuple[float, Argument]] = (),
         feature_library: Library | None = None,
     ) -> Inversion:
-        """Learn from training data which solution is meant.
-
-        Parameters
-        ----------
-        library, psi, beta
-            The target's side of the law.
-        X, y : array
-            Training data.
-        logarithms : sequence of (coefficient, Argument)
-            The terms of f that are one logarithm.
-        feature_library : Library, optional
-            Mapping table of the rows inside their arguments, if there are any.
-
-        Returns
-        -------
-        Inversion
-        """
+        """Learn from training data which solution is meant."""
         low, high = float(y.min()), float(y.max())
         plain = cls(library, psi, beta, Branches(low, high))
         signed, rule = plain.signed(y), None
@@ -221,7 +314,7 @@ class Inversion:
         """Return that whose sign the sign rule gives: t in g = ln|t|, else y."""
         if self.logarithm is None or not self.is_logarithm or self.logarithm.lone == 1:
             return y
-        values = argument_values(self.logarithm, y.reshape(-1, 1), self.library)
+        values = values_of(self.logarithm, y.reshape(-1, 1), self.library)
         return values.reshape(y.shape)
 
     def sides(self, y: Array) -> Numbers | None:
@@ -238,19 +331,7 @@ class Inversion:
         return bool(known.any() and np.allclose(value[known], mirrored[known], rtol=1e-9))
 
     def solve(self, v: Array, X: Array) -> Solution:
-        """Return the y of each row.
-
-        Parameters
-        ----------
-        v : array of shape (n,)
-            f(x), the values g(y) must have.
-        X : array of shape (n, d)
-            The features, which may decide between solutions.
-
-        Returns
-        -------
-        Solution
-        """
+        """Return the y of each row."""
         values = np.full(len(v), np.nan)
         guessed = np.zeros(len(v), bool)
         left = np.flatnonzero(np.isfinite(v))

@@ -113,15 +113,7 @@ class Segments:
 
 
 class Scan:
-    """The segments of g, and solutions on them.
-
-    Parameters
-    ----------
-    function : Function
-        g.
-    low, high : float
-        The range of y in the training data.
-    """
+    """The segments of g, and solutions on them."""
 
     def __init__(self, function: Function, low: float, high: float) -> None:
         self.function, self.low, self.high = function, low, high
@@ -208,13 +200,12 @@ class Scan:
         at = np.flatnonzero(defined[1:] != defined[:-1])
         good = np.where(defined[at], y[at], y[at + 1])
         bad = np.where(defined[at], y[at + 1], y[at])
-        for _ in range(100 if len(at) else 0):
-            middle = (good + bad) / 2
-            if np.all((middle == good) | (middle == bad)):
-                break
+
+        def moves(_: Array, middle: Array) -> tuple[Mask, Mask]:
             fine = np.isfinite(self.function(middle))
-            good, bad = np.where(fine, middle, good), np.where(fine, bad, middle)
-        return good
+            return fine, ~fine
+
+        return _bisected(good, bad, moves)[0]
 
     def _turning_points(self, y: Array) -> Array:
         """Return the extreme values between grid points, by golden section."""
@@ -242,16 +233,14 @@ class Scan:
             up = np.sign(np.diff(self.function(y)))
         against = (up[1:-1] * up[:-2] < 0) & (up[1:-1] * up[2:] < 0)
         at = self._worthwhile(np.flatnonzero(against) + 1, y)
-        a, b, way = y[at], y[at + 1], up[at]
-        for _ in range(100 if len(at) else 0):
-            middle = (a + b) / 2
-            if np.all((middle == a) | (middle == b)):
-                break
+
+        def moves(a: Array, middle: Array) -> tuple[Mask, Mask]:
             found = self.function(middle)
-            left = np.where(way > 0, found > self.function(a), found < self.function(a))
+            left = up[at] * found > up[at] * self.function(a)
             hit = ~np.isfinite(found)
-            a, b = np.where(left & ~hit, a, middle), np.where(left | hit, middle, b)
-        return np.concatenate([a, b])
+            return ~left | hit, left | hit
+
+        return np.concatenate(_bisected(y[at], y[at + 1], moves))
 
     def _worthwhile(self, at: Indices, y: Array) -> Indices:
         """Leave out what is far from the range, unless there is little of it."""
@@ -273,6 +262,19 @@ class Scan:
 
 def _parts(numbers: Indices) -> list[Indices]:
     return [numbers[i : i + AT_ONCE] for i in range(0, len(numbers), AT_ONCE)]
+
+
+def _bisected(
+    a: Array, b: Array, moves: Callable[[Array, Array], tuple[Mask, Mask]]
+) -> tuple[Array, Array]:
+    """Halve intervals until their ends are neighbours; `moves` tells which ends go inwards."""
+    for _ in range(100 if len(a) else 0):
+        middle = (a + b) / 2
+        if np.all((middle == a) | (middle == b)):
+            break
+        a_moves, b_moves = moves(a, middle)
+        a, b = np.where(a_moves, middle, a), np.where(b_moves, middle, b)
+    return a, b
 
 
 def evenly_spaced(low: float, high: float, n: int) -> Array:

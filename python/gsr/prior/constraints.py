@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gsr.encoding import evaluate
 from gsr.encoding.writing import number, shown_name
 from gsr.equation import Equation
 from gsr.exceptions import GSRError, suggestion
@@ -43,27 +42,14 @@ class Constraint(NamedTuple):
 
 
 class Checker:
-    """Checks laws against constraints.
+    """Checks laws against constraints in the box of the training data.
 
-    Parameters
-    ----------
-    constraints : mapping, callable or sequence of these
-        A mapping from the name of a feature to ``"increasing"``, ``"decreasing"``, ``"convex"`` or
-        ``"concave"``, and from the name of the target to ``"positive"``, ``"negative"``,
-        ``"nonnegative"`` or ``"nonpositive"``; several in a list. A callable takes an `Equation`
-        and returns whether it will do; in a mapping its key is what it is called. Monotony and
-        curvature are meant weakly: a law without x1 is increasing in x1.
-    X : array of shape (N, d)
-        Training features; the box is from the least to the greatest value of each.
-    y : array of shape (N,)
-        Training target.
-    feature_names : sequence of str
-        The features.
-    target_name : str
-        The target.
+    Constraints are a mapping from the name of a feature to ``"increasing"``, ``"decreasing"``,
+    ``"convex"`` or ``"concave"``, and from the name of the target to ``"positive"``,
+    ``"negative"``, ``"nonnegative"`` or ``"nonpositive"``; several in a list. A callable takes an
+    `Equation` and returns whether it will do; in a mapping its key is what it is called. Monotony
+    and curvature are meant weakly: a law without x1 is increasing in x1.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from gsr import fit_formula
     >>> X = np.linspace(-1, 2, 30)[:, None]
@@ -101,17 +87,9 @@ class Checker:
     def verdict(self, equation: Equation) -> str:
         """Return how well the constraints are known to hold.
 
-        Parameters
-        ----------
-        equation : Equation
-            The law.
-
-        Returns
-        -------
-        str
-            ``"proved"``: in the whole box, up to rounding. ``"held at 624 points"``: it was looked
-            at. ``"violated: ..."``: what is broken, and where. A rule of the user's own counts as
-            proved if it holds.
+        ``"proved"``: in the whole box, up to rounding. ``"held at 624 points"``: it was looked at.
+        ``"violated: ..."``: what is broken, and where. A rule of the user's own counts as proved
+        if it holds.
         """
         reason = self.why_not(equation)
         if reason:
@@ -252,9 +230,7 @@ def _corners(d: int) -> Array:
 def predictions(equation: Equation, X: Array) -> Array:
     """Return what `Equation.predict` does, without its warnings."""
     with np.errstate(all="ignore"):
-        v = evaluate(equation.phi, equation.library, X) @ equation.alpha if equation.phi else 0.0
-        v = np.broadcast_to(np.asarray(v, dtype=float), (len(X),))
-        return equation.inversion.solve(v, X).values
+        return equation.solution(X).values
 
 
 # ---- reading ---------------------------------------------------------------------------------

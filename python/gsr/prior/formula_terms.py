@@ -5,16 +5,29 @@ Features are x1, x2, ..., the target is y, whatever they are called; constants a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any
 
-from gsr.encoding.forms import of_reals, with_cube_roots, without_cube_roots
+from gsr.encoding.sympy_forms import (
+    number_and_rest,
+    of_reals,
+    with_cube_roots,
+    without_cube_roots,
+)
 from gsr.encoding.writing import shown_name
 from gsr.exceptions import GSRError
 from gsr.formula.parser import Grammar, Node, sides
-from gsr.formula.symbolic import MOST_POWER, raised
-from gsr.prior.formula_build import FormulaBuilder, exact
+from gsr.formula.symbolic import ELEMENTARY, MOST_POWER, Builder, raised
+from gsr.lazy import sympy
+from gsr.library import Library
+from gsr.transformation import BUILTINS, POWERS
+
+#: How like a variable's name a constant's must be to be taken for a mistake; names of few letters
+#: differ by much if they differ in one.
+LIKE, LIKE_SHORT, SHORT = 0.8, 0.6, 3
 
 
 @dataclass(frozen=True)
@@ -28,30 +41,62 @@ class Term:
 
 @dataclass(frozen=True)
 class Known:
-    """A formula: terms of the target, terms of the features, and the constants inside.
+    """A formula: terms of the target, which are equal to those of the features.
 
-    Parameters
-    ----------
-    target, features : tuple of Term
-        Their sums are equal.
-    starts : dict
-        From each constant to its starting value; None if the formula gives none.
+    `starts` has the starting value of each constant, None if the formula gives none.
     """
 
     target: tuple[Term, ...]
     features: tuple[Term, ...]
     starts: dict[Any, float | None]
 
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """Those of the target, then those of the features."""
+        return (*self.target, *self.features)
 
-class Reader(FormulaBuilder):
-    """Turns formulas into terms."""
+    def with_ones(self, constants: Iterable[Any]) -> Known:
+        """Return the formula with some constants inside functions replaced by 1."""
+        ones = dict.fromkeys(constants, 1)
+        target, features = (
+            tuple(replace(term, basis=term.basis.subs(ones)) for term in side)
+            for side in (self.target, self.features)
+        )
+        return Known(target, features, {s: v for s, v in self.starts.items() if s not in ones})
+
+
+class Reader(Builder):
+    """Turns formulas into terms; unknown names, and numbers with a point, are constants to fit.
+
+    A constant with a name like that of a variable is an error if `strict`, otherwise a warning.
+    """
+
+    def __init__(
+        self,
+        feature_names: Sequence[str],
+        target_name: str,
+        library: Library,
+        target_library: Library,
+        strict: bool = False,
+    ) -> None:
+        variables = {
+            name: sympy.Symbol(f"x{v}", real=True) for v, name in enumerate(feature_names, start=1)
+        }
+        self.y = variables[target_name] = sympy.Symbol("y", real=True)
+        super().__init__(variables, ELEMENTARY)
+        self.symbols = set(variables.values())
+        self.target_name, self.strict = target_name, strict
+        self.library, self.target_library = library, target_library
+        self.own = {each.names[k] for each in (library, target_library) for k in each.own}
+        self.functions = (self.functions | {*BUILTINS, *self.own}) - {"one"}
+        #: From each constant to the value in the formula, and from each letter to its constant.
+        self.starts: dict[Any, float | None] = {}
+        self.letters: dict[str, Any] = {}
 
     def read(self, formula: Any) -> Known:
         """Return the terms of text, or of a SymPy expression or equation."""
         if isinstance(formula, str):
             return self._sorted(self._of_text(formula), formula)
-        import sympy
-
         if isinstance(formula, sympy.Eq):
             parts = [(formula.lhs, 1), (formula.rhs, -1)]
         elif isinstance(formula, sympy.Expr):
@@ -75,8 +120,6 @@ class Reader(FormulaBuilder):
                 yield self._term(node, outer * sign, text[start:end] or self.target_name)
 
     def _term(self, node: Node, sign: int, text: str) -> Term:
-        import sympy
-
         coefficient, basis = sympy.Integer(sign), sympy.Integer(1)
         for factor, power in _factors(node):
             if not factor.names().isdisjoint(self.variables):
@@ -91,13 +134,11 @@ class Reader(FormulaBuilder):
     # ---- from SymPy --------------------------------------------------------------------------
 
     def _of_sympy(self, parts: list[tuple[Any, int]]) -> Iterator[Term]:
-        import sympy
-
         for side, sign in parts:
             named = {s: self.by_name(s.name) for s in side.free_symbols if s not in self.starts}
             side = side.xreplace({s: v for s, v in named.items() if s != v})
             for term in sympy.Add.make_args(side):
-                coefficient, basis = self._split(term)
+                coefficient, basis = number_and_rest(term, self.symbols)
                 freed = self._freed(with_cube_roots(basis))
                 yield Term(sign * coefficient, without_cube_roots(freed), str(term))
 
@@ -111,20 +152,13 @@ class Reader(FormulaBuilder):
             return raised(self._freed(expression.base), exact(expression.exp))
         return expression.func(*map(self._freed, expression.args))
 
-    def _split(self, expression: Any) -> tuple[Any, Any]:
-        variables = set(self.variables.values()) & expression.free_symbols
-        if not variables:
-            return expression, expression**0
-        found: tuple[Any, Any] = expression.as_independent(*variables, as_Add=False)
-        return found
-
     # ---- both --------------------------------------------------------------------------------
 
     def _sorted(self, terms: Iterator[Term], text: str) -> Known:
         """Collect equal terms, and put those of the target on the left."""
         merged: dict[Any, Term] = {}
         for term in terms:
-            number, basis = self._split(self._real_powers(term.basis))
+            number, basis = number_and_rest(self._real_powers(term.basis), self.symbols)
             _check(basis, term.text)
             term = replace(term, coefficient=term.coefficient * number, basis=basis)
             _check(term.coefficient, term.text)
@@ -135,7 +169,7 @@ class Reader(FormulaBuilder):
         kept = [term for term in merged.values() if term.coefficient != 0]
         target = tuple(t for t in kept if self.y in t.basis.free_symbols)
         for term in target:
-            if len(term.basis.free_symbols & set(self.variables.values())) > 1:
+            if len(term.basis.free_symbols & self.symbols) > 1:
                 raise GSRError(
                     f"the term {term.text!r} mixes the target {shown_name(self.target_name)} with"
                     f" features; a law has the form g({shown_name(self.target_name)}) = f(features)"
@@ -154,8 +188,6 @@ class Reader(FormulaBuilder):
         With a cube root t^(1/3) is that; otherwise powers are those of |t|, which exp and ln can
         hold.
         """
-        import sympy
-
         library = self.target_library if expression.has(self.y) else self.library
 
         def needs(part: Any) -> bool:
@@ -172,6 +204,62 @@ class Reader(FormulaBuilder):
             return (base**whole * of_reals(base) ** thirds) ** sympy.sign(power)
 
         return expression.replace(needs, real)
+
+    # ---- numbers and names --------------------------------------------------------------------
+
+    def exponent(self, node: Node) -> Any:
+        """Return an exponent; a multiple of one half is no constant to fit."""
+        value = self.build(node, free=not node.names().isdisjoint(self.variables))
+        if value.is_Float:
+            return exact(value) or self.constant(float(value))
+        return value
+
+    def number(self, text: str, free: bool) -> Any:
+        """Return a number, or a constant that starts from it."""
+        value = super().number(text, free)
+        return self.constant(float(text)) if free and value.is_Float and value else value
+
+    def by_name(self, name: str) -> Any:
+        """Return the variable, or the constant, of a name."""
+        if name in self.variables or name == "pi":
+            return super().by_name(name)
+        if name not in self.letters:
+            self._check_letter(name)
+            self.letters[name] = self.constant(None, name)
+        return self.letters[name]
+
+    def constant(self, start: float | None, name: str = "c") -> Any:
+        """Return a new constant."""
+        symbol = sympy.Dummy(name, real=True)
+        self.starts[symbol] = start
+        return symbol
+
+    def _check_letter(self, name: str) -> None:
+        """Refuse functions, and warn of names that may be those of misspelt variables."""
+        self.check_called(name)
+        near = nearest_name(name, self.variables)
+        if near is None:
+            return
+        if self.strict:
+            raise GSRError(f"{name!r} is no column; did you mean {near!r}?")
+        warnings.warn(
+            f"{name!r} in the formula is no column, so it is a constant to be fitted;"
+            f" did you mean {near!r}?",
+            stacklevel=2,
+        )
+
+    def called(self, name: str, arguments: Sequence[Any]) -> Any:
+        """Return a function of its argument; transformations of the libraries are functions."""
+        if name in ("ln", "log"):  # of a library, which take the absolute value
+            arguments = [a.args[0] if isinstance(a, sympy.Abs) else a for a in arguments]
+        if len(arguments) == 1 and name in self.own:
+            library = self.library if name in self.library else self.target_library
+            return library.sympy(library.code(name), *arguments)
+        if len(arguments) == 1 and name in BUILTINS and name not in self.sympy_names:
+            if name == "exp_neg":
+                return super().called("exp", [-arguments[0]])
+            return raised(arguments[0], exact(POWERS[name]))
+        return super().called(name, arguments)
 
 
 def _terms(node: Node, sign: int = 1) -> Iterator[tuple[int, Node]]:
@@ -193,8 +281,6 @@ def _factors(node: Node, power: int = 1) -> Iterator[tuple[Node, int]]:
 
 
 def _check(expression: Any, text: str) -> None:
-    import sympy
-
     if expression.has(sympy.nan, sympy.oo, -sympy.oo, sympy.zoo, sympy.I):
         raise GSRError(f"the part {text!r} of the formula has no real finite value")
     for part in expression.atoms(sympy.Pow):
@@ -204,3 +290,23 @@ def _check(expression: Any, text: str) -> None:
             raise GSRError(f"the part {text!r} has variables in a base and in its exponent")
         if part.exp.is_Rational and abs(part.exp) > MOST_POWER:
             raise GSRError(f"the part {text!r} has a power above {MOST_POWER}")
+
+
+def nearest_name(name: str, variables: Iterable[str]) -> str | None:
+    """Return the variable that a name may be meant to be, if there is one."""
+    stem = name.rstrip("0123456789")
+    if len(name) == 1 or name.endswith("0"):
+        return None
+    known = {each.lower(): each for each in variables}
+    numbered = [v for v in known if v.rstrip("0123456789") == stem.lower() != v]
+    cutoff = LIKE_SHORT if len(name) <= SHORT else LIKE
+    near = get_close_matches(
+        name.lower(), numbered or known, n=1, cutoff=0.0 if numbered else cutoff
+    )
+    return known[near[0]] if near and (not numbered or stem != name) else None
+
+
+def exact(value: Any) -> Any:
+    """Return a Float that is a multiple of one half as a Rational, else None."""
+    twice = 2 * float(value)
+    return sympy.Rational(int(twice), 2) if twice.is_integer() else None

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Sequence
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from gsr.encoding.fold import fold
+from gsr.encoding.fold import Arithmetic, fold
+from gsr.encoding.rows import Row, factors
 from gsr.equation import Equation
-from gsr.intervals import Interval
-from gsr.prior.jets import Jets, usable
+from gsr.intervals import Interval, add, constant, halved, multiply, power, scale
+from gsr.library import Library
+from gsr.selection.fitted import LawLike
 from gsr.selection.poles import GuardedLaw, poles
 from gsr.transformation import Array
 
@@ -37,15 +40,7 @@ PROVED, OPEN = Verdict(True), Verdict(None)
 
 
 class Prover:
-    """Proves constraints for one law.
-
-    Parameters
-    ----------
-    equation : Equation
-        The law.
-    X : array of shape (N, d)
-        Training features.
-    """
+    """Proves constraints for one law."""
 
     def __init__(self, equation: Equation, X: Array) -> None:
         self.equation, self.X = equation, X
@@ -140,13 +135,101 @@ class Prover:
 
     def _split(self, low: Array, high: Array) -> tuple[Array, Array]:
         """Halve each box where it is widest, among the features that the law uses."""
-        if not len(low) or not self.used:
-            return low, high
-        width = np.zeros(low.shape[1])
-        width[self.used] = np.ptp(self.X, axis=0)[self.used]
-        relative = np.where(width > 0, (high - low) / np.where(width > 0, width, 1.0), -1.0)
-        rows, widest = np.arange(len(low)), relative.argmax(axis=1)
-        middle = (low[rows, widest] + high[rows, widest]) / 2
-        upper, lower = high.copy(), low.copy()
-        upper[rows, widest] = lower[rows, widest] = middle
+        ranges = np.full(low.shape[1], np.inf)
+        ranges[self.used] = np.ptp(self.X, axis=0)[self.used]
+        upper, lower = halved(low, high, (high - low) / np.where(ranges > 0, ranges, np.inf))
         return np.vstack([low, lower]), np.vstack([upper, high])
+
+
+# ---- derivatives over boxes --------------------------------------------------------------------
+
+
+class Jet(NamedTuple):
+    """A value with its first and second derivative, as intervals."""
+
+    value: Interval
+    first: Interval
+    second: Interval
+
+
+def _product(a: Jet, b: Jet) -> Jet:
+    cross = scale(multiply(a.first, b.first), 2.0)
+    outer = add(multiply(a.value, b.second), multiply(a.second, b.value))
+    return Jet(
+        multiply(a.value, b.value),
+        add(multiply(a.value, b.first), multiply(a.first, b.value)),
+        add(outer, cross),
+    )
+
+
+def _sum(a: Jet, b: Jet) -> Jet:
+    return Jet(*(add(p, q) for p, q in zip(a, b, strict=True)))
+
+
+def _constant(value: float, n: int) -> Jet:
+    return Jet(constant(value, n), constant(0.0, n), constant(0.0, n))
+
+
+def _chained(value: Interval, slope: Interval, bend: Interval, t: Jet) -> Jet:
+    """Return T(t) from T, T' and T'' at the value of t."""
+    second = add(multiply(bend, power(t.first, 2)), multiply(slope, t.second))
+    return Jet(value, multiply(slope, t.first), second)
+
+
+class Jets(Arithmetic[Jet]):
+    """Evaluates f(x) with its derivatives by one feature."""
+
+    def __init__(self, library: Library, low: Array, high: Array, feature: int) -> None:
+        self.library, self.n = library, len(low)
+        zero = constant(0.0, self.n)
+        self.variables = [
+            Jet(Interval(low[:, j], high[:, j]), constant(float(j == feature), self.n), zero)
+            for j in range(low.shape[1])
+        ]
+
+    def law(self, law: LawLike) -> Jet:
+        """Return the sum of alpha phi."""
+        total = _constant(0.0, self.n)
+        for a, matrix in zip(law.alpha, law.phi, strict=True):
+            term = self.basis_function(factors(matrix, self.library))
+            total = _sum(total, self.scale(term, float(a)))
+        return total
+
+    def variable(self, v: int) -> Jet:
+        return self.variables[v - 1]
+
+    def one(self) -> Jet:
+        return _constant(1.0, self.n)
+
+    def scale(self, value: Jet, factor: float) -> Jet:
+        return Jet(*(scale(part, float(factor)) for part in value))
+
+    def add(self, terms: Sequence[Jet]) -> Jet:
+        return reduce(_sum, terms) if terms else _constant(0.0, self.n)
+
+    def power(self, value: Jet, n: int) -> Jet:
+        if n == 1:
+            return value
+        t = value.value
+        slope = scale(power(t, n - 1), float(n))
+        bend = constant(2.0, self.n) if n == 2 else scale(power(t, n - 2), float(n * (n - 1)))
+        return _chained(power(t, n), slope, bend, value)
+
+    def multiply(self, factors: Sequence[Jet]) -> Jet:
+        return reduce(_product, factors) if factors else self.one()
+
+    def call(self, row: Row, argument: Jet) -> Jet:
+        traits, t = self.library.traits[row.code], argument.value
+        assert traits.image and traits.slope and traits.bend
+        found = _chained(traits.image(t), traits.slope(t), traits.bend(t), argument)
+        return self.power(found, -1) if row.reciprocal else found
+
+
+def usable(law: LawLike, library: Library) -> bool:
+    """Tell whether all transformations of f(x) have derivatives here."""
+    return all(
+        library.traits[each.code].has_derivatives
+        for matrix in law.phi
+        for row in factors(matrix, library)
+        for each in row.walk()
+    )

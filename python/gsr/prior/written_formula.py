@@ -5,18 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from gsr.encoding import encode, encode_target
 from gsr.encoding.rows import IntegerMatrix
-from gsr.equation import Equation
+from gsr.encoding.sympy_forms import number_and_rest
+from gsr.equation import Equation, check_names
 from gsr.exceptions import GSRError
+from gsr.formula.symbolic import FAILURES, guarded
+from gsr.lazy import sympy
 from gsr.library import Library, resolve
 from gsr.options import check_parameters
-from gsr.prior.formula_terms import Known, Reader
+from gsr.prior.formula_terms import Known, Reader, Term
 from gsr.rows import Rows
 from gsr.selection.fitted import FittedLaw, Training
 from gsr.selection.noise import Loss, given
@@ -25,116 +28,7 @@ from gsr.validation import as_sigma, as_weights, as_x_sigma, check_magnitude
 if TYPE_CHECKING:
     from gsr.prior.fitted_formula import FittedFormula
 
-__all__ = ["Structure", "fit_formula", "parse", "parse_terms"]
-
-T = TypeVar("T")
-#: What SymPy may raise on expressions that make no sense.
-FAILURES = (ArithmeticError, AttributeError, NotImplementedError, RecursionError, TypeError)
-
-
-class Structure(NamedTuple):
-    """A formula in the encoding of the search.
-
-    Parameters
-    ----------
-    psi, phi : list of matrices
-        Basis functions of the target and of the features.
-    beta, alpha : list of float
-        Their coefficients as far as the formula gives them, else 1; beta[0] is 1.
-    """
-
-    psi: list[IntegerMatrix]
-    phi: list[IntegerMatrix]
-    beta: list[float]
-    alpha: list[float]
-
-
-def parse(
-    formula: Any,
-    feature_names: Sequence[str],
-    target_name: str,
-    library: Library,
-    target_library: Library,
-    data: Training | None = None,
-) -> list[Structure]:
-    """Return formulas as structures that a search can start from.
-
-    Parameters
-    ----------
-    formula : str, Equation, sympy.Expr, sympy.Eq or a sequence of these
-        Text such as ``"y = a*x1^2 + b*sin(w*x2) + c"``, ``"x1*sin(x2)"`` (for y = ...) or
-        ``"period^2 = k distance^3"``. ``^`` and ``**`` are powers, a space is a product, names
-        with odd characters stand between backticks. Names that are neither features nor the
-        target are constants to fit, and so are numbers with a point inside arguments; whole
-        numbers stay. Every term has a coefficient that is fitted; a number there is its start.
-        A power that is a multiple of neither one half nor one third is one of the absolute
-        value.
-    feature_names : sequence of str
-        The features.
-    target_name : str
-        The target.
-    library, target_library : Library
-        What the structures are made of.
-    data : Training, optional
-        Rows to fit the constants to, as `fit_formula` does; otherwise those inside arguments
-        that the formula gives no value for are anything near 1.
-
-    Returns
-    -------
-    list of Structure
-        One for each formula.
-
-    Raises
-    ------
-    GSRError
-        Names the part that cannot be read, or not be written with the libraries.
-    """
-    many = isinstance(formula, Sequence) and not isinstance(formula, str)
-    found = []
-    for each in formula if many else [formula]:
-        if isinstance(each, Equation) and _fits(each, feature_names, library, target_library):
-            found.append(_copied(each))
-        else:
-            known = _read(each, Reader(feature_names, target_name, library, target_library))
-            tables = library, target_library
-            first = _started(known, feature_names, *tables, each)
-            found.append(first if data is None else _fitted(known, feature_names, data) or first)
-    return found
-
-
-def parse_terms(
-    terms: Iterable[Any], feature_names: Sequence[str], library: Library, target_name: str = "y"
-) -> list[IntegerMatrix]:
-    """Return terms of the features as basis matrices, without their coefficients.
-
-    Parameters
-    ----------
-    terms : iterable of str or sympy.Expr
-        Such as ``"x1*sin(x2)"``; each is one term, no sum of several.
-    feature_names : sequence of str
-        The features.
-    library : Library
-        What the matrices are made of.
-    target_name : str
-        The target, which must not be in them.
-
-    Returns
-    -------
-    list of matrices
-    """
-    found = []
-    for each in [terms] if isinstance(terms, str) else terms:
-        reader = Reader(feature_names, target_name, library, library, strict=True)
-        known = _read(each, reader)
-        alone = [(t.coefficient, t.basis) for t in known.target] == [(1, reader.y)]
-        if not alone or "=" in str(each) or not isinstance(each, (str, _expression())):
-            raise GSRError(f"the term {str(each)!r} must be a function of the features alone")
-        if len(known.features) != 1:
-            raise GSRError(
-                f"{str(each)!r} has {len(known.features)} terms; list each term by itself"
-            )
-        found += _started(known, feature_names, library, library, each).phi
-    return found
+Tables = tuple[Library, Library]
 
 
 def fit_formula(
@@ -161,7 +55,13 @@ def fit_formula(
     Parameters
     ----------
     formula : str, Equation, sympy.Expr or sympy.Eq
-        As for `parse`. A constant whose name is like that of a column comes with a warning.
+        Text such as ``"y = a*x1^2 + b*sin(w*x2) + c"``, ``"x1*sin(x2)"`` (for y = ...) or
+        ``"period^2 = k distance^3"``. ``^`` and ``**`` are powers, a space is a product, names
+        with odd characters stand between backticks. Names that are neither features nor the
+        target are constants to fit, with a warning if they are like that of a column, and so are
+        numbers with a point inside arguments; whole numbers stay. Every term has a coefficient
+        that is fitted; a number there is its start. A power that is a multiple of neither one
+        half nor one third is one of the absolute value.
     X : array or data frame of shape (N, d)
         Features.
     y : array or series of shape (N,)
@@ -203,8 +103,7 @@ def fit_formula(
     2
     """
     from gsr.prior.fitted_formula import FittedFormula, fit_constants
-    from gsr.prior.formula_constants import NamedConstants
-    from gsr.prior.formula_fit import level, reduced
+    from gsr.prior.formula_model import FormulaModel
 
     check_parameters({"errors": errors, "loss": loss, "quantile": quantile})
     names, target = _names(X, y, feature_names, target_name)
@@ -213,12 +112,10 @@ def fit_formula(
     given_weights = sample_weight is not None or sigma is not None
     if given_weights and errors in ("relative", "poisson"):
         raise GSRError(f"errors={errors!r} cannot be combined with sample_weight or sigma")
-    known = _read(formula, Reader(names, target, *tables))
-    _started(reduced(known), names, *tables, formula)  # what cannot be encoded shows at once
-    named = NamedConstants(known, len(names))
-    encoded = _encoder(named.known, names, *tables)
+    model = FormulaModel(_read(formula, Reader(names, target, *tables)), names)
+    _first_structure(model.known, names, tables, formula)  # what cannot be encoded shows at once
     training = replace(_training(rows, tables), loss=Loss(loss, quantile))  # type: ignore[arg-type]
-    found = fit_constants(named, encoded, training, errors)
+    found = fit_constants(model, training, errors)
     law, data = found.law, found.data
     equation = Equation.from_data(
         *tables, law.psi, law.beta, law.phi, law.alpha, data.X, data.y,
@@ -226,160 +123,19 @@ def fit_formula(
     )  # fmt: skip
     parts = {field.name: getattr(equation, field.name) for field in fields(equation)}
     return FittedFormula(
-        **{**parts, "level": level(law, data)},
+        **{**parts, "level": found.level},
         rmse=found.rmse,
-        uncertainty=found.uncertainty(named),
-        named=named,
+        uncertainty=found.uncertainty(model),
+        named=model,
     )
 
 
-def _training(rows: Rows, tables: tuple[Library, Library]) -> Training:
+def _training(rows: Rows, tables: Tables) -> Training:
     X = np.asfortranarray(rows.X)
     data = Training(*tables, X, rows.y, rows.weights, x_sigma=rows.x_sigma)
     if rows.sigma is None or rows.precision is None:
         return data
     return replace(data, noise=replace(given(rows.sigma, rows.y), precision=rows.precision))
-
-
-def _fitted(known: Known, names: Sequence[str], data: Training) -> Structure | None:
-    """Return a structure whose constants are fitted, None if no values are any good."""
-    from gsr.prior.formula_fit import fit, reduced
-
-    known = reduced(known)
-    try:
-        law = fit(known, _encoder(known, names, data.library, data.target_library), data).law
-    except GSRError:
-        return None
-    return _copied(law)
-
-
-# ---- encoding --------------------------------------------------------------------------------
-
-
-def started(known: Known) -> dict[Any, float]:
-    """Return a value for each constant: that of the formula, or one that is no special number."""
-    inside = {s for term in (*known.target, *known.features) for s in term.basis.free_symbols}
-    values = {}
-    for k, (symbol, start) in enumerate(known.starts.items(), start=1):
-        unset = 1.0 + 0.09 * k if symbol in inside else 1.0
-        values[symbol] = unset if start is None else start
-    return values
-
-
-def _started(
-    known: Known, names: Sequence[str], library: Library, target_library: Library, text: object
-) -> Structure:
-    values = started(known)
-    return _guarded(lambda: structure(known, values, names, library, target_library), text)
-
-
-def _encoder(
-    known: Known, names: Sequence[str], library: Library, target_library: Library
-) -> Callable[..., Structure]:
-    def encoded(values: Mapping[Any, float], coefficients: npt.ArrayLike) -> Structure:
-        tables = library, target_library
-        return structure(known, values, names, *tables, coefficients=coefficients)
-
-    return encoded
-
-
-def structure(
-    known: Known,
-    values: Mapping[Any, float],
-    feature_names: Sequence[str],
-    library: Library,
-    target_library: Library,
-    coefficients: npt.ArrayLike | None = None,
-) -> Structure:
-    """Return the formula in the encoding of the search, for some values of its constants.
-
-    The coefficients are those of the terms of target and features; of the formula unless given.
-    """
-    import sympy
-
-    numbers = {symbol: sympy.Float(float(value), 17) for symbol, value in values.items()}
-    terms = (*known.target, *known.features)
-    given = [t.coefficient.xreplace(numbers) for t in terms]
-    if coefficients is not None:
-        given = [sympy.Float(float(c), 17) for c in np.asarray(coefficients)]
-
-    def side(first: int, last: int, form: Callable[[Any], IntegerMatrix]) -> Any:
-        matrices, found = [], []
-        for term, coefficient in zip(terms[first:last], given[first:last], strict=True):
-            number, basis = _split(term.basis.xreplace(numbers))
-            matrices.append(_named(form, basis, term.text, feature_names))
-            found.append(_real(coefficient * number, term.text))
-        return matrices, found
-
-    d, n_target = len(feature_names), len(known.target)
-    psi, beta = side(0, n_target, lambda basis: encode_target(basis, target_library))
-    phi, alpha = side(n_target, len(terms), lambda basis: encode(basis, library, d))
-    return Structure(psi, phi, [b / beta[0] for b in beta], [a / beta[0] for a in alpha])
-
-
-def _split(expression: Any) -> tuple[Any, Any]:
-    """Return the number in front of a basis function, and the rest."""
-    if not expression.free_symbols:
-        return expression, expression**0
-    found: tuple[Any, Any] = expression.as_independent(*expression.free_symbols, as_Add=False)
-    return found
-
-
-def _named(
-    form: Callable[[Any], IntegerMatrix], basis: Any, text: str, names: Sequence[str]
-) -> IntegerMatrix:
-    """Encode a basis function; a message speaks of the user's names."""
-    try:
-        return form(basis)
-    except (*FAILURES, ValueError) as error:
-        reason = re.sub(
-            r"\bx(\d+)\b", lambda m: names[int(m[1]) - 1] if 0 < int(m[1]) <= len(names) else m[0],
-            str(error),
-        )  # fmt: skip
-        raise GSRError(f"the term {text!r} of the formula: {reason}") from None
-
-
-def _real(value: Any, text: str) -> float:
-    number = _guarded(lambda: complex(value), text)
-    if number.imag or not np.isfinite(number.real) or not number.real:
-        raise GSRError(f"the term {text!r} of the formula has the coefficient {value!s}")
-    return number.real
-
-
-def _guarded(make: Callable[[], T], text: object) -> T:
-    try:
-        return make()
-    except GSRError:
-        raise
-    except (*FAILURES, ValueError) as error:
-        raise GSRError(f"{str(text)!r} cannot be used: {type(error).__name__}: {error}") from error
-
-
-# ---- reading ---------------------------------------------------------------------------------
-
-
-def _expression() -> Any:
-    import sympy
-
-    return sympy.Expr
-
-
-def _read(formula: Any, reader: Reader) -> Known:
-    if isinstance(formula, Equation):
-        formula = formula.sympy()
-    return _guarded(lambda: reader.read(formula), formula)
-
-
-def _fits(
-    equation: Equation, names: Sequence[str], library: Library, target_library: Library
-) -> bool:
-    same = equation.library == library and equation.target_library == target_library
-    return same and tuple(names) == equation.feature_names
-
-
-def _copied(equation: Equation | FittedLaw) -> Structure:
-    psi, phi = ([[list(r) for r in m] for m in side] for side in (equation.psi, equation.phi))
-    return Structure(psi, phi, equation.beta.tolist(), equation.alpha.tolist())
 
 
 def _names(
@@ -394,10 +150,7 @@ def _names(
     target = str(target_name or getattr(y, "name", None) or "y")
     if len(names) != shape[1]:
         raise GSRError(f"X has {shape[1]} columns, but there are {len(names)} feature names")
-    everything = [*names, target]
-    twice = [name for name in everything if everything.count(name) > 1]
-    if twice:
-        raise GSRError(f"names must differ, but {twice[0]!r} is there twice")
+    check_names(tuple(names), target, shape[1])
     return names, target
 
 
@@ -418,7 +171,7 @@ def _rows(
             row = int(np.argmin(np.isfinite(values)))
             raise GSRError(f"{name!r} has values that are not finite, first in row {row}")
     check_magnitude(column[:, None], [f"y, the target {target},"])
-    weights = _guarded(lambda: as_weights(sample_weight, table), "sample_weight")
+    weights = guarded(lambda: as_weights(sample_weight, table), "sample_weight")
     deviations, of_features = as_sigma(sigma, column), as_x_sigma(x_sigma, table)
     if weights is not None and deviations is not None:
         raise GSRError("give either sample_weight or sigma, not both")
@@ -426,3 +179,154 @@ def _rows(
         return Rows(table, column, deviations**-2.0, 1.0, of_features).normalised()
     rows = Rows(table, column, weights, x_sigma=of_features)
     return rows if weights is None else rows.take(np.flatnonzero(weights > 0.0))
+
+
+# ---- structures --------------------------------------------------------------------------------
+
+
+class Structure(NamedTuple):
+    """A formula in the encoding of the search: its coefficients are 1 where it gives none."""
+
+    psi: list[IntegerMatrix]
+    phi: list[IntegerMatrix]
+    beta: list[float]
+    alpha: list[float]
+
+    @classmethod
+    def of(cls, law: Equation | FittedLaw) -> Structure:
+        """Copy a law."""
+        psi, phi = ([[list(r) for r in m] for m in side] for side in (law.psi, law.phi))
+        return cls(psi, phi, law.beta.tolist(), law.alpha.tolist())
+
+
+def parse(
+    formula: Any,
+    feature_names: Sequence[str],
+    target_name: str,
+    library: Library,
+    target_library: Library,
+    data: Training | None = None,
+) -> list[Structure]:
+    """Return one formula, as `gsr.fit_formula` takes it, or several as structures to start from.
+
+    Constants are fitted to `data`; without data those inside functions that the formula gives no
+    value for are anything near 1.
+    """
+    tables = library, target_library
+    found = []
+    for each in formula if _is_list(formula) else [formula]:
+        if isinstance(each, Equation) and _fits(each, feature_names, tables):
+            found.append(Structure.of(each))
+        else:
+            known = _read(each, Reader(feature_names, target_name, *tables))
+            first = _first_structure(known, feature_names, tables, each)
+            found.append(first if data is None else _fitted(known, feature_names, data) or first)
+    return found
+
+
+def parse_terms(
+    terms: Iterable[Any], feature_names: Sequence[str], library: Library, target_name: str = "y"
+) -> list[IntegerMatrix]:
+    """Return terms of the features as basis matrices, without their coefficients."""
+    found = []
+    for each in [terms] if isinstance(terms, str) else terms:
+        reader = Reader(feature_names, target_name, library, library, strict=True)
+        known = _read(each, reader)
+        alone = [(t.coefficient, t.basis) for t in known.target] == [(1, reader.y)]
+        if not alone or "=" in str(each) or not isinstance(each, (str, sympy.Expr)):
+            raise GSRError(f"the term {str(each)!r} must be a function of the features alone")
+        if len(known.features) != 1:
+            raise GSRError(
+                f"{str(each)!r} has {len(known.features)} terms; list each term by itself"
+            )
+        found += _first_structure(known, feature_names, (library, library), each).phi
+    return found
+
+
+def _read(formula: Any, reader: Reader) -> Known:
+    """Return the terms of a formula of any kind."""
+    if isinstance(formula, Equation):
+        formula = formula.sympy()
+    return guarded(lambda: reader.read(formula), formula)
+
+
+def _first_structure(known: Known, names: Sequence[str], tables: Tables, text: object) -> Structure:
+    """Return a formula with the constants that it gives; others are no special numbers."""
+    inside = {s for term in known.terms for s in term.basis.free_symbols}
+    values = {}
+    for k, (symbol, start) in enumerate(known.starts.items(), start=1):
+        unset = 1.0 + 0.09 * k if symbol in inside else 1.0
+        values[symbol] = unset if start is None else start
+    return guarded(lambda: structure(known, values, names, tables), text)
+
+
+def structure(
+    known: Known,
+    values: Mapping[Any, float],
+    names: Sequence[str],
+    tables: Tables,
+    coefficients: npt.ArrayLike | None = None,
+) -> Structure:
+    """Return a formula in the encoding of the search, for some values of its constants.
+
+    The coefficients are those of all terms; of the formula unless given.
+    """
+    numbers = {symbol: sympy.Float(float(value), 17) for symbol, value in values.items()}
+    given = [term.coefficient.xreplace(numbers) for term in known.terms]
+    if coefficients is not None:
+        given = [sympy.Float(float(c), 17) for c in np.asarray(coefficients)]
+
+    def side(terms: Sequence[Term], given: Sequence[Any], form: Callable[[Any], Any]) -> Any:
+        matrices, found = [], []
+        for term, coefficient in zip(terms, given, strict=True):
+            number, basis = number_and_rest(term.basis.xreplace(numbers))
+            matrices.append(_named(form, basis, term.text, names))
+            found.append(_real(coefficient * number, term.text))
+        return matrices, found
+
+    library, target_library = tables
+    d, n = len(names), len(known.target)
+    psi, beta = side(known.target, given[:n], lambda basis: encode_target(basis, target_library))
+    phi, alpha = side(known.features, given[n:], lambda basis: encode(basis, library, d))
+    return Structure(psi, phi, [b / beta[0] for b in beta], [a / beta[0] for a in alpha])
+
+
+def _fitted(known: Known, names: Sequence[str], data: Training) -> Structure | None:
+    """Return a structure whose constants are fitted, None if no values are any good."""
+    from gsr.prior.fitted_formula import fit
+    from gsr.prior.formula_model import FormulaModel
+
+    try:
+        return Structure.of(fit(FormulaModel(known, names), data)[0])
+    except GSRError:
+        return None
+
+
+def _is_list(formula: Any) -> bool:
+    return isinstance(formula, Sequence) and not isinstance(formula, str)
+
+
+def _fits(equation: Equation, names: Sequence[str], tables: Tables) -> bool:
+    same = (equation.library, equation.target_library) == tables
+    return same and tuple(names) == equation.feature_names
+
+
+def _named(
+    form: Callable[[Any], IntegerMatrix], basis: Any, text: str, names: Sequence[str]
+) -> IntegerMatrix:
+    """Encode a basis function; a message speaks of the user's names."""
+    try:
+        return form(basis)
+    except FAILURES as error:
+        reason = re.sub(
+            r"\bx(\d+)\b", lambda m: names[int(m[1]) - 1] if 0 < int(m[1]) <= len(names) else m[0],
+            str(error),
+        )  # fmt: skip
+        raise GSRError(f"the term {text!r} of the formula: {reason}") from None
+
+
+def _real(value: Any, text: str) -> float:
+    number = guarded(lambda: complex(value), text)
+    if number.imag or not np.isfinite(number.real) or not number.real:
+        raise GSRError(f"the term {text!r} of the formula has the coefficient {value!s}")
+    return number.real

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gsr
+from gsr.files import write_whole
 from gsr.report import sections
 from gsr.report.origin import Source, source
 from gsr.report.settings import settings
-from gsr.whole_files import write_whole
 from gsr.wording import ending
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from gsr.encoding.forms import with_cube_roots
-from gsr.encoding.sympy_text import NAMES
+from gsr.encoding.sympy_forms import NAMES, with_cube_roots
 from gsr.encoding.writing import number as shortened
 
 if TYPE_CHECKING:

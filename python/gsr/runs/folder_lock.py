@@ -37,15 +37,7 @@ class FolderLock:
         self._descriptor: int | None = None
 
     def take(self) -> None:
-        """Lock the folder, which must exist.
-
-        Raises
-        ------
-        GSRError
-            If another run has it.
-        OSError
-            If it cannot be written to.
-        """
+        """Lock the folder, which must exist; `GSRError` if another run has it."""
         ends = time.monotonic() + PATIENCE
         while (is_locked := self._try()) is None:
             if time.monotonic() > ends:
@@ -78,7 +70,7 @@ class FolderLock:
         return is_locked
 
     def _is_there(self, descriptor: int) -> bool:
-        """Tell whether an open file is still the one in the folder; others may have removed it."""
+        """Whether an open file is still the one in the folder; others may have removed it."""
         try:
             return os.path.samestat(os.fstat(descriptor), os.stat(self.path))
         except OSError:
@@ -102,19 +94,14 @@ class FolderLock:
 
         A host that crashes cannot release its locks, and a file server may keep them.
         """
-        holder = self._holder()
-        if not holder or _is_here(holder) or self._age() < START:
-            raise self._refusal(holder)
-        if self._is_alive(self._status()):
+        holder, age = self._holder(), 0.0
+        with suppress(OSError):
+            age = time.time() - self.path.stat().st_mtime
+        is_elsewhere = bool(holder) and not _is_here(holder)
+        if not is_elsewhere or age < START or self._is_alive(self._status()):
             raise self._refusal(holder)
         with suppress(FileNotFoundError):
             self.path.unlink()
-
-    def _age(self) -> float:
-        try:
-            return time.time() - self.path.stat().st_mtime
-        except OSError:
-            return 0.0
 
     # ---- signs of life -----------------------------------------------------------------------
 
@@ -132,7 +119,7 @@ class FolderLock:
         return journal.read_status(self.folder) or {}
 
     def _is_alive(self, status: Mapping[str, Any]) -> bool:
-        """Tell whether a run keeps writing its status, which may take seconds to see."""
+        """Whether a run keeps writing its status, which may take seconds to see."""
         written = status.get("time")
         if status.get("state") != "running" or is_gone(status):
             return False
@@ -154,7 +141,7 @@ class FolderLock:
 
 
 def is_gone(status: Mapping[str, Any]) -> bool:
-    """Tell whether the process that wrote a status was on this host, and has ended."""
+    """Whether the process that wrote a status was on this host, and has ended."""
     pid = status.get("pid")
     if not _is_here(status) or not isinstance(pid, int) or pid <= 0:
         return False

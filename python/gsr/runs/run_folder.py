@@ -17,206 +17,123 @@ written.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import math
 import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
-from datetime import datetime, timezone
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from gsr import files
 from gsr.exceptions import GSRError
-from gsr.rows import Rows, split
-from gsr.runs.folder_files import (
-    CONFIG,
-    FILES,
-    MARK,
-    check_replaced,
-    config_path,
-    remove_other_config,
-)
-from gsr.tables import Array
+from gsr.runs.outcome import FORMAT, VERSION, Outcome
 
 if TYPE_CHECKING:
     from gsr.estimator import GSRRegressor
     from gsr.runs.config import Config
-    from gsr.table import EquationRow, EquationTable
 
-FORMAT, VERSION = "gsr run", 1
+PathLike = str | os.PathLike[str]
+
+CONFIG, OTHER_CONFIG = "config.toml", "config.run.toml"
+#: The last one tells that there is a result.
+FILES = ("equations.csv", "model.json", CONFIG, "history.csv", "sample.csv", "result.json")
+#: The first words of a configuration that a run has written.
+MARK = "# repeats the run: "
+#: Written while islands search.
+STATUS, FOLDERS = "status.json", ("checkpoints", "metrics")
 #: Prefix of the temporary folder in which results are written first.
 DRAFTS = ".new."
-SAMPLE_ROWS = 1000
-SAMPLE_CELLS = 1_000_000
 #: Bytes that must fit into the folder before a search starts.
 ROOM = 1 << 18
 
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """A finished search, and what it was asked for."""
-
-    model: GSRRegressor
-    #: Training rows; y has a column for each target if there are several.
-    X: Array
-    y: Array
-    #: The settings, seed included; the path of the table (``"-"``: standard input); its SHA-256.
-    config: Config
-    data: str
-    sha256: str | None = None
-    weights: Array | None = None
-    #: Further entries of ``result.json``.
-    more: Mapping[str, Any] = field(default_factory=dict)
-    #: The command that repeats the run, given the configuration.
-    command: str = "gsr fit --config"
-
-    @cached_property
-    def laws(self) -> dict[str, Laws]:
-        """The laws of each target."""
-        models = getattr(self.model, "models_", None) or {"": self.model}
-        found = (Laws(model, model.equations_) for model in models.values())
-        return {laws.target: laws for laws in found}
-
-    @property
-    def is_one(self) -> bool:
-        """Whether y is one target, as opposed to a list of them."""
-        return self.y.ndim == 1
-
-    @cached_property
-    def n_used(self) -> int:
-        """The number of rows that laws were fitted to: of positive weight, and not held out."""
-        from gsr.problem import core_settings
-
-        n = len(self.y)
-        known = Rows(np.empty((n, 0)), np.empty(n), self.weights)
-        parameters = self.model.get_params(deep=False)
-        fraction = parameters["validation_fraction"]
-        if fraction is not None:
-            known, _ = split(known, fraction, core_settings(parameters)["seed"])
-        return len(known) if known.weights is None else int(np.sum(known.weights > 0.0))
-
-    def result(self) -> dict[str, Any]:
-        """Return what ``result.json`` holds."""
-        from gsr.info import core_info
-
-        each = [laws.result() for laws in self.laws.values()]
-        found = {
-            "format": FORMAT,
-            "format_version": VERSION,
-            "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            **(each[0] if self.is_one else _together(each)),
-            "features": list(self.first.equation_.feature_names),
-            "settings": self.config.values,
-            "seed": self.config.get("run", "seed"),
-            "versions": {**core_info(), **_versions()},
-            "rows": len(self.y),
-            "rows_used": self.n_used,
-            "data": {"path": self.data, "sha256": self.sha256},
-            **self.more,
-        }
-        plain: dict[str, Any] = files.plain(found)
-        return plain
-
-    @property
-    def first(self) -> GSRRegressor:
-        """The model of the first target."""
-        return next(iter(self.laws.values())).model
+# ---- which files there are -----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Laws:
-    """The laws of a target; the table keeps simplified laws."""
+def config_path(folder: PathLike, given: PathLike | None = None) -> Path:
+    """Return where a run that was started with the configuration `given` writes its own.
 
-    model: GSRRegressor
-    table: EquationTable
-
-    @property
-    def target(self) -> str:
-        """The name of the target."""
-        return str(self.model.equation_.target_name)
-
-    @property
-    def chosen(self) -> Any:
-        """The chosen entry of the front."""
-        return self.model.front_[self.model.best_index_]
-
-    def result(self) -> dict[str, Any]:
-        """Return what ``result.json`` holds about the target."""
-        model, chosen = self.model, self.chosen
-        return {
-            "status": model.status_,
-            "equation": str(model.equation_),
-            "explicit": self.table[model.best_index_].explicit,
-            "level": model.level_,
-            "support": model.support_,
-            "rmse": chosen.rmse,
-            "weighted": chosen.is_weighted,
-            "complexity": chosen.complexity,
-            "uses_features": bool(chosen.uses_features),
-            "target": self.target,
-            "best_index": model.best_index_,
-            "why": model.why_,
-            "noise": model.noise_,
-            "front": [_entry(row) for row in self.table],
-            "top": [_row(row) for row in self.table.top()],
-            "generations": model.n_generations_,
-            "evaluations": model.n_evaluations_,
-            "seconds": model.fit_time_,
-        }
+    That file, and any ``config.toml`` that no run has written, are not replaced: the run then
+    writes ``config.run.toml``.
+    """
+    path = Path(folder) / CONFIG
+    is_input = given is not None and files.is_same(path, given)
+    is_free = not os.path.lexists(path) or _is_ours(path)
+    return path if is_free and not is_input else Path(folder) / OTHER_CONFIG
 
 
-def _together(each: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the laws of several targets; the status is that of the last search."""
-    sums = {
-        name: sum(of[name] for of in each) for name in ("generations", "evaluations", "seconds")
-    }
-    return {"status": each[-1]["status"], "targets": list(each), **sums}
+def saved_config(folder: PathLike) -> Path:
+    """Return the configuration that the last run in a folder has written."""
+    other = Path(folder) / OTHER_CONFIG
+    return other if _is_ours(other) else Path(folder) / CONFIG
 
 
-def _entry(row: EquationRow) -> dict[str, Any]:
-    return {
-        "complexity": row.complexity,
-        "rmse": row.rmse,
-        "held_out": row.held_out if math.isfinite(row.held_out) else None,
-        "exact": row.entry.exact,
-        "equation": str(row.entry.equation),
-    }
+def _is_ours(path: Path) -> bool:
+    """Whether a configuration was written by a run."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(len(MARK)) == MARK.encode()
+    except OSError:
+        return False
 
 
-def _row(row: EquationRow) -> dict[str, Any]:
-    """Return a law of another kind: its extra bits, its error and its verdict."""
-    return {
-        "bits": row.bits if math.isfinite(row.bits) else None,
-        "rmse": row.rmse,
-        "verdict": row.verdict,
-        "complexity": row.complexity,
-        "equation": row.equation,
-        "chosen": row.pick,
-        "index": row.index,
-    }
+def own_files(path: PathLike) -> Iterator[Path]:
+    """Return the files that belong to a model: the model file, or those of a run folder."""
+    place = Path(path)
+    if not place.is_dir():
+        yield place
+        return
+    yield from (place / name for name in (*FILES, OTHER_CONFIG, STATUS))
+    for name in FOLDERS:
+        yield from (place / name).rglob("*")
 
 
-def _versions() -> dict[str, str]:
-    from importlib.metadata import version
+def is_own_file(path: PathLike, folder: PathLike) -> bool:
+    """Whether a run in the folder writes to a path, which may not exist."""
+    place, real = Path(os.path.realpath(folder)), Path(os.path.realpath(path))
+    names = (*FILES, OTHER_CONFIG, STATUS)
+    return real in [place / name for name in names] or any(
+        place / name in real.parents for name in FOLDERS
+    )
 
-    return {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "sympy")}
+
+# ---- before a search -----------------------------------------------------------------------------
 
 
-# ---- writing ---------------------------------------------------------------------------------
+def check_replaced(folder: PathLike, config: Config | None, overwrite: bool) -> None:
+    """Raise if a run would replace a file that it must not; called before the search.
+
+    The table and the file of its configuration are never replaced, other files only if that is
+    allowed by `overwrite`.
+    """
+    path = Path(folder)
+    own_config = config_path(path, None if config is None else config.file)
+    written = [own_config if name == CONFIG else path / name for name in FILES]
+    inputs = [] if config is None else config.inputs()
+    for each in (*written, path / OTHER_CONFIG, path / STATUS):
+        if any(files.is_same(each, other) for other in inputs):
+            raise GSRError(
+                f"{each} is read by this command and would be replaced by the run's {each.name}; "
+                f"choose another run folder"
+            )
+    if overwrite:
+        return
+    if (path / "result.json").exists():
+        raise GSRError(f"{path} holds the result of a run; choose another, or use --overwrite")
+    if (path / STATUS).exists() and _is_ours(saved_config(path)):
+        return  # an island run that was killed before it had a result can be resumed
+    for each in filter(os.path.lexists, written):
+        if each != own_config or not _is_ours(each):
+            raise GSRError(
+                f"{path} has a file {each.name}, which the run would replace; choose another "
+                f"folder, or use --overwrite"
+            )
 
 
-def check(folder: str | os.PathLike[str]) -> None:
-    """Raise an error if a folder can be neither written to nor made; nothing is left behind."""
+def check(folder: PathLike) -> None:
+    """Raise if a folder can be neither written to nor made; nothing is left behind."""
     path = Path(folder)
     if path.exists() and not path.is_dir():
         raise GSRError(f"the run folder {path} is a file")
@@ -227,35 +144,14 @@ def check(folder: str | os.PathLike[str]) -> None:
         raise files.failed(path, error) from error
 
 
-def prepare(
-    folder: str | os.PathLike[str],
-    overwrite: bool = False,
-    config: Config | None = None,
-) -> Path:
-    """Make a folder ready for a run, before the search, so that its result can be written.
+def prepare(folder: PathLike, overwrite: bool = False, config: Config | None = None) -> Path:
+    """Make a folder ready for the result of a run, before the search.
 
-    Parameters
-    ----------
-    folder : str or path
-        Made unless it exists.
-    overwrite : bool
-        Whether a result in it may be replaced.
-    config : Config, optional
-        Of the run; its table and the file that it was read from are never replaced.
-
-    Raises
-    ------
-    GSRError
-        If there is a file that must not be replaced, or the name belongs to a file.
-    WritingError
-        If nothing can be written there.
+    Raises `GSRError` if a file must not be replaced, and `WritingError` if none can be written.
     """
     path = Path(folder)
     check(path)
-    if config is None:
-        check_replaced(path, overwrite=overwrite)
-    else:
-        check_replaced(path, config.data_path(), config.file, overwrite)
+    check_replaced(path, config, overwrite)
     probe = path / f".probe.{secrets.token_hex(6)}"
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -271,24 +167,25 @@ def prepare(
     return path
 
 
-def write(folder: str | os.PathLike[str], outcome: Outcome) -> Path:
+# ---- writing -------------------------------------------------------------------------------------
+
+
+def write(folder: PathLike, outcome: Outcome) -> Path:
     """Write a run into a folder that exists (see `prepare`), and return the folder.
 
-    Raises
-    ------
-    WritingError
-        If something failed; the folder then still has what it had before.
+    After a `WritingError` the folder still has what it had before.
     """
     path = Path(folder)
     drafts = path / f"{DRAFTS}{secrets.token_hex(6)}"
+    own_config = config_path(path, outcome.config.file)
     try:
         drafts.mkdir()
         _write_files(drafts, path, outcome)
-        own_config = config_path(path, outcome.config.file)
         for name in FILES:
             os.replace(drafts / name, own_config if name == CONFIG else path / name)
-        if own_config.name == CONFIG:
-            remove_other_config(path)
+        other = path / OTHER_CONFIG
+        if own_config != other and _is_ours(other):
+            other.unlink(missing_ok=True)  # that of an earlier run
     except files.WritingError:
         raise
     except OSError as error:
@@ -301,17 +198,34 @@ def write(folder: str | os.PathLike[str], outcome: Outcome) -> Path:
 def _write_files(drafts: Path, folder: Path, outcome: Outcome) -> None:
     from gsr import saving
 
-    files.write(drafts / "equations.csv", _equations(outcome))
     saving.save(outcome.model, drafts / "model.json")
-    text = config_text(folder, outcome.config, outcome.data, outcome.command)
-    files.write(drafts / CONFIG, text)
-    files.write(drafts / "history.csv", _history(outcome))
-    files.write(drafts / "sample.csv", _sample(outcome))
-    text = json.dumps(outcome.result(), indent=1, ensure_ascii=False, allow_nan=False)
-    files.write(drafts / "result.json", text + "\n")
+    result = json.dumps(outcome.result(), indent=1, ensure_ascii=False, allow_nan=False)
+    texts = {
+        "equations.csv": outcome.equations_csv(),
+        CONFIG: config_text(folder, outcome.config, outcome.command),
+        "history.csv": outcome.history_csv(),
+        "sample.csv": outcome.sample_csv(),
+        "result.json": result + "\n",
+    }
+    for name, text in texts.items():
+        files.write(drafts / name, text)
 
 
-def remove_drafts(folder: str | os.PathLike[str]) -> None:
+def config_text(folder: Path, config: Config, command: str) -> str:
+    """Return the configuration that repeats a run, with the table's path relative to its folder.
+
+    It leaves out the run folder, and whether to overwrite or resume.
+    """
+    data = config.data_path()
+    path = data if data == "-" else os.path.relpath(data, folder)
+    left_out = (("run", "output"), ("run", "overwrite"), ("checkpoint", "resume"))
+    changed = config.changed({("data", "path"): path}).without(*left_out)
+    head = f"{MARK}{command} {folder.name}/{config_path(folder, config.file).name}\n"
+    head += "# Written by gsr; the next run in this folder replaces it.\n"
+    return head + changed.to_toml()
+
+
+def remove_drafts(folder: PathLike) -> None:
     """Remove the drafts of a run that was killed; no other run may be writing to the folder."""
     for path in Path(folder).glob(f"{DRAFTS}*"):
         shutil.rmtree(path, ignore_errors=True)
@@ -327,85 +241,11 @@ def rescue(outcome: Outcome) -> Path:
         raise files.failed(tempfile.gettempdir(), error) from error
 
 
-def config_text(folder: Path, config: Config, data: str, command: str) -> str:
-    """Return the configuration that repeats a run, with the table's path relative to its folder.
-
-    It leaves out the run folder, and whether to overwrite or resume.
-    """
-    path = data if data == "-" else os.path.relpath(data, folder)
-    changed = config.changed({("data", "path"): path})
-    for section, key in (("run", "output"), ("run", "overwrite"), ("checkpoint", "resume")):
-        changed.values.get(section, {}).pop(key, None)
-    head = f"{MARK}{command} {folder.name}/{config_path(folder, config.file).name}\n"
-    head += "# Written by gsr; the next run in this folder replaces it.\n"
-    return head + changed.to_toml()
+# ---- reading -------------------------------------------------------------------------------------
 
 
-def _equations(outcome: Outcome) -> str:
-    fronts = [laws.table.to_csv() or "" for laws in outcome.laws.values()]
-    if outcome.is_one:
-        return fronts[0]
-    tables = [list(csv.reader(io.StringIO(front))) for front in fronts]
-    named = zip(outcome.laws, tables, strict=True)
-    rows = ((target, *row) for target, table in named for row in table[1:])
-    return _csv(("target", *tables[0][0]), rows)
-
-
-def _history(outcome: Outcome) -> str:
-    names = ("seconds", "generation", "evaluations", "rmse")
-    rows = [
-        (target, *(getattr(each, name) for name in names))
-        for target, laws in outcome.laws.items()
-        for each in laws.model.history_
-    ]
-    if outcome.is_one:
-        return _csv(names, (row[1:] for row in rows))
-    return _csv(("target", *names), rows)
-
-
-def _sample(outcome: Outcome) -> str:
-    n_rows, n_columns = outcome.X.shape
-    most = min(SAMPLE_ROWS, max(10, SAMPLE_CELLS // (n_columns + 1)))
-    rows = np.arange(n_rows)
-    if n_rows > most:
-        rows = np.sort(np.random.default_rng(0).choice(n_rows, most, replace=False))
-    targets = list(outcome.laws)  # after an interruption the last ones may have no law
-    y = outcome.y if outcome.is_one else outcome.y[:, : len(targets)]
-    table = np.column_stack([outcome.X[rows], y[rows]])
-    return _csv((*outcome.first.equation_.feature_names, *targets), table.tolist())
-
-
-def _csv(names: Any, rows: Any) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(rows)
-    return text.getvalue()
-
-
-# ---- reading ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run folder, and what its ``result.json`` holds."""
-
-    folder: Path
-    result: dict[str, Any]
-
-    def model(self) -> GSRRegressor:
-        """Return the fitted model."""
-        return load_model(self.folder)
-
-
-def read(folder: str | os.PathLike[str]) -> Run:
-    """Read a run folder, written by ``gsr fit -o`` or a cluster run.
-
-    Raises
-    ------
-    GSRError
-        If it is no run folder, or damaged.
-    """
+def read(folder: PathLike) -> dict[str, Any]:
+    """Return what ``result.json`` of a run folder holds."""
     path = Path(folder)
     try:
         found = json.loads((path / "result.json").read_text(encoding="utf-8"))
@@ -419,7 +259,19 @@ def read(folder: str | os.PathLike[str]) -> Run:
     version = found.get("format_version")
     if not isinstance(version, int) or not 1 <= version <= VERSION:
         raise GSRError(f"{path} has format version {version}; this gsr reads up to {VERSION}")
-    return Run(path, found)
+    return found
+
+
+def load_model(path: PathLike) -> GSRRegressor:
+    """Return the model of a model file or of a run folder."""
+    from gsr import saving
+
+    place = Path(path)
+    if place.is_dir():
+        if not (place / "model.json").exists():
+            read(place)  # raises an error if it is no run folder
+        place = place / "model.json"
+    return saving.load(place)
 
 
 def last_changed(paths: Iterable[Path]) -> float | None:
@@ -432,15 +284,3 @@ def last_changed(paths: Iterable[Path]) -> float | None:
         with suppress(OSError):
             times.append(path.stat().st_mtime)
     return max(times, default=None)
-
-
-def load_model(path: str | os.PathLike[str]) -> GSRRegressor:
-    """Return the model of a model file or of a run folder."""
-    from gsr import saving
-
-    place = Path(path)
-    if place.is_dir():
-        if not (place / "model.json").exists():
-            read(place)  # raises an error if it is no run folder
-        place = place / "model.json"
-    return saving.load(place)

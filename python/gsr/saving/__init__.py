@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import gsr
 from gsr.exceptions import GSRError
+from gsr.files import read_whole, write_whole
 from gsr.library import Transformation
 from gsr.transformation import BUILTINS, Symbolic
-from gsr.whole_files import read_whole, write_whole
 
 if TYPE_CHECKING:
     from gsr.estimator import GSRRegressor

@@ -17,7 +17,7 @@ from gsr.encoding.rows import integers
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library, Transformation
-from gsr.prediction.signs import Neighbours
+from gsr.prediction.inversion import Neighbours
 from gsr.saving.forms import HistoryForm, RowsForm, TargetForm, plain_number
 from gsr.selection import FrontEntry
 from gsr.selection.fitted import FittedLaw, LawLike

@@ -15,8 +15,7 @@ from gsr.equation import Equation, check_names, nonzero
 from gsr.estimator import GSRRegressor
 from gsr.exceptions import GSRError
 from gsr.library import Library, Transformation
-from gsr.prediction.inversion import Branches, Inversion
-from gsr.prediction.signs import Neighbours, SignRule
+from gsr.prediction.inversion import Branches, Inversion, Neighbours, SignRule
 from gsr.saving import forms
 from gsr.saving.document import MARK
 from gsr.search import Progress

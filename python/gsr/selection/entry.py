@@ -16,7 +16,7 @@ from gsr.encoding.writing import text
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library
-from gsr.prediction.explicit import exponent
+from gsr.prediction.chain import exponent
 from gsr.selection.bounds import excursion
 from gsr.selection.criteria import description_length, structure_bits
 from gsr.selection.fitted import (

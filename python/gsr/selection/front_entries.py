@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from gsr.deadline import is_late
+from gsr.encoding.fold import values_of
 from gsr.encoding.rows import Row, factors, is_constant, rows
-from gsr.encoding.values import argument_values, row_values
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.selection.criteria import rough_length
@@ -374,9 +374,9 @@ def _without_idle(entry: FrontEntry, data: Training) -> Equation:
         for row in rows(matrix, library):
             if row is None or not library.traits[row.code].linear_at_zero:
                 continue
-            argument = argument_values(row.argument, data.X, library)
+            argument = values_of(row.argument, data.X, library)
             plain = Row(row.code, row.argument)
-            if np.allclose(row_values(plain, data.X, library), argument, rtol=IDLE, atol=0.0):
+            if np.allclose(values_of(plain, data.X, library), argument, rtol=IDLE, atol=0.0):
                 new[row.number][0] = library.code("identity") * (-1 if row.reciprocal else 1)
                 found = True
     return entry.make(FittedLaw.of(entry.law, phi=tuple(changed))) if found else entry.equation

@@ -18,7 +18,7 @@ from gsr import intervals as iv
 from gsr.encoding import evaluate
 from gsr.encoding.fold import Arithmetic, fold
 from gsr.encoding.rows import Row, factors
-from gsr.intervals import Interval, Mask
+from gsr.intervals import Interval, Mask, halved
 from gsr.library import Library
 from gsr.selection.fitted import LawLike, variables
 from gsr.traits import DIVISION, TRAITS, UNKNOWN, Limit, Traits
@@ -334,11 +334,7 @@ class Search:
     def _split(self, low: Array, high: Array) -> tuple[Array, Array]:
         if not len(low):
             return low, high
-        widest = self._width(low, high).argmax(axis=1)[:, None]
-        cut = np.zeros(low.shape, bool)
-        np.put_along_axis(cut, widest, True, axis=1)
-        middle = np.where(cut, (low + high) / 2, np.nan)
-        upper, lower = np.where(cut, middle, high), np.where(cut, middle, low)
+        upper, lower = halved(low, high, self._width(low, high))
         halves = [np.stack(pair, axis=1) for pair in ((low, lower), (upper, high))]
         return halves[0].reshape(-1, low.shape[1]), halves[1].reshape(-1, low.shape[1])
 

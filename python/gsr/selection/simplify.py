@@ -16,7 +16,7 @@ import numpy as np
 
 from gsr.deadline import TimeUp, deadline
 from gsr.encoding import evaluate
-from gsr.encoding.sympy_text import written
+from gsr.encoding.sympy_forms import written
 from gsr.encoding.writing import shown_name
 from gsr.exceptions import PredictionWarning
 from gsr.transformation import Array

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gsr.deadline import in_time, is_late
+from gsr.encoding.fold import values_of
 from gsr.encoding.rows import (
     ONE,
     Argument,
@@ -30,7 +31,6 @@ from gsr.encoding.rows import (
     matrix_of,
     variable,
 )
-from gsr.encoding.values import argument_values
 from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.selection.criteria import rough_length
@@ -181,7 +181,7 @@ def _linear(row: Row, data: Training) -> tuple[Row, float] | None:
 
 
 def _sizes(argument: Argument, data: Training) -> Array:
-    return np.abs(argument_values(argument, data.X, data.library))
+    return np.abs(values_of(argument, data.X, data.library))
 
 
 def _plainer_term(matrix: AnyMatrix, data: Training) -> AnyMatrix:
@@ -227,7 +227,7 @@ def _plainer_row(row: Row, data: Training) -> Row:
     row = merged_exponential(replace(row, argument=argument), library)
     if library.names[row.code] != "abs" or "identity" not in library:
         return row
-    has_idle_bars = (argument_values(row.argument, data.X, library) >= 0).all()
+    has_idle_bars = (values_of(row.argument, data.X, library) >= 0).all()
     return replace(row, code=library.code("identity")) if has_idle_bars else row
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import gzip
 import os
+import shlex
 import zlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -22,7 +23,7 @@ from gsr.files import Source
 Array = npt.NDArray[np.float64]
 #: A column by its name, or by its number from 1.
 Column = str | int
-#: Which columns to read, given or made from the names that there are.
+#: Which columns to read, given or made from the names that there are; None for all.
 Columns = Sequence[Column] | Callable[[Sequence[str]], Sequence[Column]] | None
 
 #: How other kinds of files begin, and what to do about them.
@@ -39,41 +40,29 @@ FOREIGN = {
     b"\xfd7zXZ": "compressed with xz: unpack it first, or use gzip",
     b"(\xb5/\xfd": "compressed with zstd: unpack it first, or use gzip",
 }
+#: Names that a message lists.
+LISTED = 12
+#: Characters of a bad value that a message shows.
+SHOWN = 40
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Columns of numbers with their names.
+    """Columns of numbers with their names."""
 
-    Parameters
-    ----------
-    names : tuple of str
-        Of the columns; x1, x2, ... by their place in the file if it has no header.
-    values : array of shape (rows, columns)
-        Missing values are NaN.
-    origin : str
-        The file.
-    named : bool
-        Whether the names come from the file.
-    notes : tuple of str
-        Remarks for the user on how the file was read.
-    lines : array of int, optional
-        Line in the file of each row, where it is known.
-    unit : str
-        What `lines` counts: lines of a text, or rows of a sheet.
-    """
-
+    #: x1, x2, ... by the place in the file if it has no header.
     names: tuple[str, ...]
+    #: A column each; missing values are NaN.
     values: Array
+    #: The file.
     origin: str
+    #: Whether the names come from the file.
     named: bool = True
+    #: Remarks for the user on how the file was read.
     notes: tuple[str, ...] = ()
+    #: The line in the file of each row, where it is known, and what that counts.
     lines: npt.NDArray[np.int64] | None = field(default=None, repr=False)
     unit: str = "line"
-
-    def column(self, wanted: Column) -> int:
-        """Return the place of a column, given by name or by its number from 1."""
-        return find(wanted, self.names, self.origin)
 
     def place(self, row: int) -> str:
         """Return where a row is, as an error message says it."""
@@ -90,25 +79,14 @@ def find(wanted: Column, names: Sequence[str], origin: str) -> int:
             return int(text) - 1
         raise GSRError(f"{origin}: there is no column {text}; columns are 1 to {len(names)}")
     near = get_close_matches(text, names, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {_listed(names)}"
+    listed = ", ".join(map(repr, names[:LISTED]))
+    listed += f", ... ({len(names)} columns)" if len(names) > LISTED else ""
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {listed}"
     raise GSRError(f"{origin}: there is no column {wanted!r}; {hint}")
 
 
-def select(
-    names: Sequence[str], columns: Columns, drop: Collection[Column], origin: str
-) -> list[int]:
-    """Return the places of the columns wanted, in their order, without those to drop."""
-    columns = columns(names) if callable(columns) else columns
-    wanted = range(len(names)) if columns is None else [find(c, names, origin) for c in columns]
-    unwanted = {find(c, names, origin) for c in drop}
-    chosen = [c for c in dict.fromkeys(wanted) if c not in unwanted]
-    if not chosen:
-        raise GSRError(f"{origin}: no column is left to read")
-    return chosen
-
-
-def check_names(names: Sequence[str], origin: str) -> None:
-    """Raise if two columns have the same name."""
+def select(names: Sequence[str], columns: Columns, origin: str) -> list[int]:
+    """Return the places of the columns wanted, in their order; raise if a name is there twice."""
     first: dict[str, int] = {}
     for number, name in enumerate(names, start=1):
         if name in first:
@@ -117,28 +95,41 @@ def check_names(names: Sequence[str], origin: str) -> None:
                 f"one, or read the table without its header"
             )
         first[name] = number
+    columns = columns(names) if callable(columns) else columns
+    wanted = range(len(names)) if columns is None else [find(c, names, origin) for c in columns]
+    if not wanted:
+        raise GSRError(f"{origin}: no column is left to read")
+    return list(dict.fromkeys(wanted))
+
+
+def not_a_number(where: str, text: str, name: str, hint: str = "") -> GSRError:
+    """Return the error about a cell."""
+    shown = text if len(text) <= SHOWN else text[:SHOWN] + "..."
+    return GSRError(
+        f"{where}: {shown!r} is not a number{hint}; to leave the column out use --drop "
+        f"{shlex.quote(name)}, or choose columns with --features"
+    )
 
 
 def read(
     path: str | os.PathLike[str] | Source,
     *,
     columns: Columns = None,
-    drop: Collection[Column] = (),
     header: bool | None = None,
     delimiter: str | None = None,
     sheet: str | None = None,
 ) -> Table:
-    """Read a table of numbers.
+    """Read a table of numbers; its content tells what kind of file it is.
+
+    Errors name the file and, where there is one, the line and the column.
 
     Parameters
     ----------
     path : str or path
-        The file, or ``"-"`` for standard input. Its content tells what it is.
+        The file, or ``"-"`` for standard input.
     columns : sequence of str or int, or callable, optional
         Which columns to read, by name or by number from 1, or a function that makes that of all
         names; all unless given.
-    drop : collection of str or int
-        Columns to leave out.
     header : bool, optional
         Whether the first row of a text file or a sheet holds names; detected unless given.
     delimiter : str, optional
@@ -146,38 +137,24 @@ def read(
         character; detected unless given.
     sheet : str, optional
         The sheet of an Excel workbook; the first unless given.
-
-    Returns
-    -------
-    Table
-
-    Raises
-    ------
-    GSRError
-        Names the file and, where there is one, the line and the column.
     """
     source = path if isinstance(path, Source) else Source(path)
     try:
-        return _read(source, _Wanted(columns, drop, header, delimiter, sheet))
+        return _read(source, columns, header, delimiter, sheet)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise GSRError(f"{source.name}: the compressed file is damaged or cut off") from error
     except MemoryError as error:
         raise GSRError(f"{source.name}: the table does not fit into memory") from error
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    """What to read of a file, and how; see `read`."""
-
-    columns: Columns
-    drop: Collection[Column]
-    header: bool | None
-    delimiter: str | None
-    sheet: str | None
-
-
-def _read(source: Source, wanted: _Wanted) -> Table:
-    from gsr.tables import archive, binary, excel, text
+def _read(
+    source: Source,
+    columns: Columns,
+    header: bool | None,
+    delimiter: str | None,
+    sheet: str | None,
+) -> Table:
+    from gsr.tables import binary, excel, text
 
     start = source.start()
     if not start:
@@ -185,21 +162,18 @@ def _read(source: Source, wanted: _Wanted) -> Table:
     for magic, advice in FOREIGN.items():
         if start.startswith(magic):
             raise GSRError(f"{source.name} is {advice}")
-    kind, inside = archive.examine(source) if start.startswith(binary.ZIP) else ("", None)
-    if inside is not None:
-        return _read(inside, wanted)
-    if kind == archive.EXCEL:
-        return excel.read(source, wanted.columns, wanted.drop, wanted.header, wanted.sheet)
-    if wanted.sheet is not None:
-        raise GSRError(f"{source.name} is no Excel workbook: it has no sheet {wanted.sheet!r}")
-    if start.startswith(binary.MAGIC):
-        return binary.read(source, start, wanted.columns, wanted.drop)
-    return text.read(source, wanted.columns, wanted.drop, wanted.header, wanted.delimiter)
-
-
-def _listed(names: Sequence[str], most: int = 12) -> str:
-    shown = ", ".join(map(repr, names[:most]))
-    return shown if len(names) <= most else f"{shown}, ... ({len(names)} columns)"
+    kind = binary.examine_zip(source) if start.startswith(binary.ZIP) else None
+    if isinstance(kind, Source):
+        return _read(kind, columns, header, delimiter, sheet)
+    if kind == "excel":
+        return excel.read(source, columns, header, sheet)
+    if sheet is not None:
+        raise GSRError(f"{source.name} is no Excel workbook: it has no sheet {sheet!r}")
+    if start.startswith(binary.PARQUET):
+        return binary.read_parquet(source, columns)
+    if start.startswith((binary.NPY, binary.ZIP)):
+        return binary.read_numpy(source, columns, is_zip=kind == "arrays")
+    return text.read(source, columns, header, delimiter)
 
 
 def path_of(origin: str | os.PathLike[str]) -> Path | None:

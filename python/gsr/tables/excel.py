@@ -1,11 +1,10 @@
-"""Tables in sheets of Excel workbooks (.xlsx)."""
+"""Tables in sheets of Excel workbooks (.xlsx), read as the same table in a text file is."""
 
 from __future__ import annotations
 
 import datetime
-import shlex
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,9 +12,8 @@ import numpy as np
 
 from gsr.exceptions import GSRError
 from gsr.files import Source
-from gsr.tables import Column, Columns, Table, check_names, select
-from gsr.tables.text import SHOWN, value_of
-from gsr.tables.text_layout import header_names, is_header
+from gsr.tables import Columns, Table, not_a_number, select
+from gsr.tables.text import names_of, value_of
 
 #: A number, text, or None for an empty cell.
 Cell = float | str | None
@@ -23,40 +21,27 @@ Cell = float | str | None
 Row = tuple[int, list[Cell]]
 
 
-def read(
-    source: Source,
-    columns: Columns,
-    drop: Collection[Column],
-    header: bool | None,
-    sheet: str | None,
-) -> Table:
-    """Read a sheet as the same table in a text file is read; see `gsr.tables.read`."""
+def read(source: Source, columns: Columns, header: bool | None, sheet: str | None) -> Table:
+    """Read a sheet; see `gsr.tables.read`."""
     title, others, rows = _sheet(source, sheet)
     origin = f"{source.name}, sheet {title!r}"
     rows, before = _trimmed(rows)
     if not rows:
         raise GSRError(f"{origin}: the sheet holds no rows")
-    texts = [[_text(cell) for cell in cells] for _, cells in rows[:2]]
-    named = is_header(texts[0], texts[-1]) if header is None else header
-    if named and len(rows) == 1:
-        raise GSRError(f"{origin}: there is a header, but there are no rows below it")
-    names = header_names(texts[0]) if named else tuple(f"x{k + 1}" for k in range(len(texts[0])))
+    first = [_text(cell) for cell in rows[0][1]]
+    second = [_text(cell) for cell in rows[1][1]] if len(rows) > 1 else []
+    names, named = names_of(first, second, header, origin)
     rows = rows[1:] if named else rows
-    check_names(names, origin)
-    chosen = select(names, columns, drop, origin)
+    chosen = select(names, columns, origin)
     places = [(c, c + before + 1) for c in chosen]
     values = np.array(
         [[_number(cells[c], k, p, names[c], origin) for c, p in places] for k, cells in rows]
     )
     _check_formulas(source, title, origin, rows, places)
-    notes: tuple[str, ...] = ()
-    if sheet is None and others:
-        notes = (f"{source.name}: read the first sheet, {title!r}; --sheet chooses another",)
+    note = f"{source.name}: read the first sheet, {title!r}; --sheet chooses another"
+    notes = (note,) if sheet is None and others else ()
     numbers = np.array([k for k, _ in rows])
     return Table(tuple(names[c] for c in chosen), values, origin, named, notes, numbers, "row")
-
-
-# ---- sheets --------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -133,9 +118,6 @@ def _trimmed(rows: list[Row]) -> tuple[list[Row], int]:
     return [(k, cells[first:end]) for k, cells in padded], first
 
 
-# ---- numbers -------------------------------------------------------------------------------------
-
-
 def _text(cell: Cell) -> str:
     """Return what a text file would hold."""
     if isinstance(cell, float) and cell.is_integer():
@@ -144,15 +126,13 @@ def _text(cell: Cell) -> str:
 
 
 def _number(cell: Cell, row: int, column: int, name: str, origin: str) -> float:
-    value = value_of(_text(cell)) if cell is None or isinstance(cell, str) else cell
-    if value is not None:
-        return value
-    text = _text(cell)
-    shown = text if len(text) <= SHOWN else text[:SHOWN] + "..."
-    raise GSRError(
-        f"{origin}, cell {_place(row, column)}, column {name!r}: {shown!r} is not a number; to "
-        f"leave the column out use --drop {shlex.quote(name)}, or choose columns with --features"
-    )
+    if isinstance(cell, float):
+        return cell
+    value = value_of(cell or "")
+    if value is None:
+        where = f"{origin}, cell {_place(row, column)}, column {name!r}"
+        raise not_a_number(where, cell or "", name)
+    return value
 
 
 def _place(row: int, column: int) -> str:

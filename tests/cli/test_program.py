@@ -31,9 +31,9 @@ def program(
 
 def test_the_demo_data_obey_keplers_third_law() -> None:
     data = demo.planets()
-    assert len(data.bodies) == len(data.y) == 16
-    assert data.X.shape == (16, 3)
-    np.testing.assert_allclose(data.y, data.X[:, 0] ** 1.5, rtol=1e-3)
+    assert len(data) == 16
+    assert list(data[demo.FEATURES].dtypes) == [np.float64] * 3
+    np.testing.assert_allclose(data[demo.TARGET], data["distance"] ** 1.5, rtol=1e-3)
 
 
 def test_the_demo_prints_a_law_and_its_front(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,8 +13,7 @@ from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library, Transformation
 from gsr.prior.constraints import Checker, Constraint, predictions
-from gsr.prior.jets import Jets
-from gsr.prior.proofs import Prover
+from gsr.prior.proofs import Jets, Prover
 
 X = np.random.default_rng(0).uniform(0.5, 3, (60, 2))
 NAMES = ["x1", "x2"]

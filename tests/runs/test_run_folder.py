@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from gsr import files, tables
-from gsr.cli.named_estimator import NamedRegressor
+from gsr.cli.fit_data import NamedRegressor
 from gsr.exceptions import GSRError
 from gsr.runs import config, run_folder
-from gsr.runs.run_folder import FILES, Outcome
+from gsr.runs.outcome import Outcome
+from gsr.runs.run_folder import FILES
 
 X = np.random.default_rng(0).uniform(1, 3, (1200, 2))
 Y = X[:, 0] ** 2 + X[:, 1]
@@ -22,8 +23,8 @@ Y = X[:, 0] ** 2 + X[:, 1]
 @pytest.fixture(scope="module")
 def outcome() -> Outcome:
     model = NamedRegressor(random_state=0, max_time=1).named(["a %", "b"], "y")
-    found = config.parse('[data]\npath = "d.csv"\n[run]\nseed = 0\noutput = "run"\n')
-    return Outcome(model.fit(X, Y), X, Y, found, "/data/d.csv", "0" * 64)
+    found = config.parse('[data]\npath = "/data/d.csv"\n[run]\nseed = 0\noutput = "run"\n')
+    return Outcome(model.fit(X, Y), X, Y, found, "0" * 64)
 
 
 def test_a_folder_holds_everything(outcome: Outcome, tmp_path: Path) -> None:
@@ -31,12 +32,12 @@ def test_a_folder_holds_everything(outcome: Outcome, tmp_path: Path) -> None:
     run_folder.write(folder, outcome)
     assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
     found = run_folder.read(folder)
-    assert found.result["rows"] == 1200
-    assert found.result["seed"] == 0
-    assert found.result["settings"]["data"] == {"path": "d.csv"}
-    assert {"gsr", "numpy", "python"} <= set(found.result["versions"])
+    assert found["rows"] == 1200
+    assert found["seed"] == 0
+    assert found["settings"]["data"] == {"path": "/data/d.csv"}
+    assert {"gsr", "numpy", "python"} <= set(found["versions"])
     np.testing.assert_array_equal(
-        found.model().equation_.predict(X), outcome.model.equation_.predict(X)
+        run_folder.load_model(folder).equation_.predict(X), outcome.model.equation_.predict(X)
     )
     sample = tables.read(folder / "sample.csv")
     assert sample.names == ("a %", "b", "y")
@@ -73,8 +74,8 @@ def test_drafts_of_a_killed_run_are_removed(outcome: Outcome, tmp_path: Path) ->
 
 
 def test_wide_tables_have_small_samples(outcome: Outcome) -> None:
-    wide = Outcome(outcome.model, np.ones((200, 9_999)), np.ones(200), outcome.config, "-")
-    assert len(run_folder._sample(wide).splitlines()) == 1 + 100
+    wide = Outcome(outcome.model, np.ones((200, 9_999)), np.ones(200), outcome.config)
+    assert len(wide.sample_csv().splitlines()) == 1 + 100
 
 
 def test_results_are_not_replaced_by_accident(outcome: Outcome, tmp_path: Path) -> None:

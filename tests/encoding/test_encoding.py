@@ -8,8 +8,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import reference
+from drawn_laws import wider_matrix
 from gsr import _core
 from gsr.encoding import canonical, complexity, decode, encode, encode_target, evaluate, text
+from gsr.encoding.fold import negative_arguments
 from gsr.encoding.rows import (
     ONE,
     ROW,
@@ -19,7 +21,6 @@ from gsr.encoding.rows import (
     matrix_of,
     rows,
 )
-from gsr.encoding.values import negative_arguments
 from gsr.encoding.writing import number, weighted_sum
 from gsr.library import PRESETS, TABLE_2, TABLE_13, Library, Transformation
 
@@ -354,27 +355,6 @@ def test_rows_of_one_may_be_operands_and_cancelling_parts_vanish():
     assert text([[6, 1, 1, ROW + 2], [0, 5, None, 7]], ALL) == "cos(1 + x1)"
     assert text([[6, 1, 1, 2, -1]], ALL) == "cos(x2)"
     assert decode([[6, 1, 1, -1]], ALL) == 1
-
-
-def wider_matrix(rng, library, d=D):
-    """Return a random matrix with everything that the paper's have not."""
-    n = rng.randint(1, 4)
-    room = 6  # weights that the core takes
-    matrix = []
-    for i in range(1, n + 1):
-        kind = rng.choice([0, 1, 2] if room < 3 else [0, 1, 2, 3])
-        pool = [*range(1, d + 1)] * 2 + [ONE, *range(ROW + i + 1, ROW + n + 1)]
-        operands = rng.choices(pool, k=rng.randint(1, 3) if kind else 1)
-        code = rng.choice([1, 1, -1]) * rng.randrange(1, len(library))
-        if kind == WEIGHTED:
-            room -= len(operands)
-            matrix.append(
-                [code, kind, *operands, *(round(rng.uniform(-2, 2), 3) for _ in operands)]
-            )
-        else:
-            signed = [rng.choice([1, 1, -1]) * o for o in operands]
-            matrix.append([code, kind, *signed, *[0] * (3 - len(signed))])
-    return matrix
 
 
 def wider_matrices(count):

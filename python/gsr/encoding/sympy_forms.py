@@ -1,14 +1,22 @@
-"""SymPy expressions in the style of `gsr.encoding.writing`."""
+"""SymPy expressions: cube roots of real numbers as one function, and text for people."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
-from gsr.encoding.forms import with_cube_roots
-from gsr.encoding.writing import BARRED, is_closed, number, shown_name, weighted_sum
-from gsr.transformation import BUILTINS
+from gsr.encoding.writing import (
+    fraction,
+    is_closed,
+    is_number,
+    number,
+    positive_first,
+    shown_name,
+    weighted_sum,
+)
+from gsr.lazy import sympy
+from gsr.transformation import BUILTINS, apply_symbolic
 
 #: What the table calls functions that SymPy calls otherwise.
 NAMES = {
@@ -19,10 +27,106 @@ NAMES = {
 Terms = list[tuple[float, Callable[[str], str]]]
 
 
+@cache
+def cube_root() -> Any:
+    """Return the real cube root as one SymPy function, which is not taken apart."""
+
+    class cbrt(sympy.Function):  # type: ignore[misc]  # noqa: N801
+        nargs = 1
+        is_real = True
+
+        def _latex(self, printer: Any, exp: str | None = None) -> str:
+            root = rf"\sqrt[3]{{{printer._print(self.args[0])}}}"
+            return root if exp is None else rf"\left({root}\right)^{{{exp}}}"
+
+    return cbrt
+
+
+def with_cube_roots(expression: Any) -> Any:
+    """Return an expression with each sign(t) |t|^(1/3) as one function."""
+    if not expression.has(sympy.sign):
+        return expression
+    roots = sympy.Integer(1)
+    if expression.is_Mul or expression.is_Pow:
+        roots, expression = _split_roots(expression)
+    args = tuple(map(with_cube_roots, expression.args))
+    return roots * (expression.func(*args) if args != expression.args else expression)
+
+
+def without_cube_roots(expression: Any) -> Any:
+    """Return an expression with each cube root as the table has it."""
+    return expression.replace(cube_root(), of_reals)
+
+
+def of_reals(argument: Any) -> Any:
+    """Return the real cube root of an expression in plain SymPy functions."""
+    return apply_symbolic(BUILTINS["cbrt"].sympy, argument)
+
+
+def _split_roots(product: Any) -> tuple[Any, Any]:
+    """Return the cube roots in a product, and the rest; no roots unless the signs go away."""
+    roots, rest = sympy.Integer(1), product
+    while signs := _signs(rest):
+        # The longest: others may be what is left of roots inside it.
+        sign, power = max(signs, key=lambda each: each[0].count_ops())
+        (inside,) = sign.args if isinstance(sign, sympy.sign) else sign.args[0].args
+        # The same for sign(t) and |sign(t)|.
+        root, form = (
+            sign.xreplace({sympy.sign(inside): value})
+            for value in (cube_root()(with_cube_roots(inside)), of_reals(inside))
+        )
+        roots *= root**power
+        rest /= form**power
+    if _thirds(rest) - _thirds(product):
+        return sympy.Integer(1), product
+    return roots, rest
+
+
+def _signs(product: Any) -> list[tuple[Any, Any]]:
+    """Return the powers of sign(t) and |sign(t)| in a product, if SymPy leaves them as they are."""
+    found = []
+    for factor in sympy.Mul.make_args(product):
+        base, power = factor.as_base_exp()
+        sign = base.args[0] if isinstance(base, sympy.Abs) else base
+        if isinstance(sign, sympy.sign) and sympy.sign(sign.args[0]) == sign and power.is_Rational:
+            found.append((base, power))
+    return found
+
+
+def _thirds(product: Any) -> set[Any]:
+    """Return the powers of |t| in a product whose exponents have denominators divisible by 3."""
+    return {
+        factor
+        for factor in sympy.Mul.make_args(product)
+        if factor.is_Pow
+        and isinstance(factor.base, sympy.Abs)
+        and factor.exp.is_Rational
+        and factor.exp.q % 3 == 0
+    }
+
+
+def without_bars(expression: Any) -> Any:
+    """Return an argument of ln|t|, which has bars of its own."""
+    powers = [factor.as_base_exp() for factor in sympy.Mul.make_args(expression)]
+    bases = [base.args[0] if isinstance(base, sympy.Abs) else base for base, _ in powers]
+    return sympy.Mul(*(base**power for base, (_, power) in zip(bases, powers, strict=True)))
+
+
+def number_and_rest(expression: Any, variables: set[Any] | None = None) -> tuple[Any, Any]:
+    """Return the number in front of an expression, and the rest; other symbols are numbers too."""
+    symbols = expression.free_symbols
+    symbols = symbols if variables is None else symbols & variables
+    if not symbols:
+        return expression, expression**0
+    found: tuple[Any, Any] = expression.as_independent(*symbols, as_Add=False)
+    return found
+
+
+# ---- text --------------------------------------------------------------------------------------
+
+
 def written(expression: Any) -> str:
     """Return an expression as text, such as ``2.5 x1^2/(x2 + 1)``, with six digits."""
-    import sympy
-
     return _sum(sympy.Add.make_args(with_cube_roots(expression)))
 
 
@@ -36,8 +140,7 @@ def _sum(terms: Sequence[Any]) -> str:
         key = size if size % 1 and rest != 1 else -float(len(shared) + 1)
         shared.setdefault(key, []).append((value, rest))
     parts: Terms = [_part(group) for group in shared.values()]
-    first = next((k for k, (value, _) in enumerate(parts) if value > 0), 0)
-    return weighted_sum([*parts[first : first + 1], *parts[:first], *parts[first + 1 :]])
+    return weighted_sum(positive_first(parts, [value for value, _ in parts]))
 
 
 def _part(group: Sequence[tuple[float, Any]]) -> tuple[float, Callable[[str], str]]:
@@ -61,8 +164,6 @@ def _place(term: Any) -> tuple[bool, int, str]:
 
 def _split(term: Any) -> tuple[float, Any]:
     """Return a number and what it multiplies; fractions are left to the product."""
-    import sympy
-
     value, rest = term.as_coeff_Mul()
     if value.is_Rational and value.q != 1 and _endless(value.q):
         return float(value.p), rest * sympy.Rational(1, value.q)
@@ -75,8 +176,6 @@ def _endless(denominator: int) -> bool:
 
 
 def _product(expression: Any, size: str) -> str:
-    import sympy
-
     above: list[tuple[bool, str]] = []
     below: list[str] = []
     if expression == 1:
@@ -92,27 +191,15 @@ def _product(expression: Any, size: str) -> str:
         else:
             above.append((not (base.is_Symbol or base.is_Add), _power(base, power)))
     shown = [text for _, text in sorted(above, key=lambda each: each[0])]
-    top = " ".join(filter(None, [size, *shown])) or "1"
-    if not below:
-        return top
-    closed = len(below) == 1 and (
-        is_closed(below[0]) or BARRED.fullmatch(below[0]) or _is_raised(below[0])
-    )
-    return f"{top}/{below[0]}" if closed else f"{top}/({' '.join(below)})"
+    return fraction([size, *shown], below, any(map(_is_raised, below)))
 
 
 def _is_raised(shown: str) -> bool:
     base, _, power = shown.rpartition("^")
-    return bool(base) and is_closed(base) and (is_closed(power) or _is_number(power))
-
-
-def _is_number(shown: str) -> bool:
-    return shown.replace(".", "", 1).isdigit()
+    return bool(base) and is_closed(base) and (is_closed(power) or is_number(power))
 
 
 def _base_and_power(factor: Any) -> tuple[Any, Any]:
-    import sympy
-
     if isinstance(factor, sympy.exp):
         return factor, sympy.Integer(1)
     base, power = factor.as_base_exp()
@@ -122,8 +209,6 @@ def _base_and_power(factor: Any) -> tuple[Any, Any]:
 
 
 def _power(base: Any, power: Any) -> str:
-    import sympy
-
     if power == sympy.Rational(1, 2):
         return f"sqrt({written(base)})"
     shown = _factor(base)
@@ -139,17 +224,15 @@ def _exponent(power: Any) -> str:
         whole = power.q == 1 or not _endless(power.q)
         return number(float(power)) if whole and power > 0 else f"({power})"
     shown = number(float(power)) if power.is_Float else written(power)
-    return shown if shown.isidentifier() or _is_number(shown) else f"({shown})"
+    return shown if shown.isidentifier() or is_number(shown) else f"({shown})"
 
 
 def _factor(base: Any) -> str:
-    import sympy
-
     if base.is_Symbol:
         return shown_name(base.name)
     if base.is_Float or base.is_Integer:
         shown = number(float(base))
-        return shown if _is_number(shown) else f"({shown})"
+        return shown if is_number(shown) else f"({shown})"
     if isinstance(base, sympy.Abs):
         return _between_bars("", base.args[0])
     if isinstance(base, sympy.log) and isinstance(base.args[0], sympy.Abs):

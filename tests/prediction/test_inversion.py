@@ -8,14 +8,21 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
+from drawn_laws import wider_matrix
 from gsr.encoding import encode, encode_target, evaluate
+from gsr.encoding.fold import values_of
 from gsr.encoding.rows import combined, factors, variable
-from gsr.encoding.values import argument_values
 from gsr.library import PRESETS, Library, Transformation
-from gsr.prediction.inversion import Branches, Inversion, closed_form
+from gsr.prediction.inversion import (
+    Branches,
+    Inversion,
+    Neighbours,
+    SignRule,
+    closed_form,
+    eliminated_rule,
+    parity_rule,
+)
 from gsr.prediction.roots import Function, Scan, bracketed_roots
-from gsr.prediction.signs import Neighbours, SignRule, eliminated_rule, parity_rule
-from test_encoding import wider_matrix
 
 ALL = PRESETS["all"]
 RNG = np.random.default_rng(0)
@@ -222,7 +229,7 @@ def test_lone_logarithms_know_their_argument(formula):
     y = np.linspace(-3, 3, 20)
     inversion = learned([(2.0, formula)], y)
     known = np.isfinite(inversion.function(y))
-    inside = argument_values(inversion.logarithm, y[known, None], ALL)
+    inside = values_of(inversion.logarithm, y[known, None], ALL)
     np.testing.assert_allclose(2 * np.log(np.abs(inside)), inversion.function(y[known]))
     # Only then the sign of the argument is the sign that is lost.
     assert inversion.is_logarithm == (formula != "ln(y^2 - 1)")

@@ -16,7 +16,7 @@ from gsr import files
 from gsr.cli import main
 from gsr.cli.islands import main as islands_main
 from gsr.exceptions import GSRError
-from gsr.runs import folder_files, run_folder
+from gsr.runs import run_folder
 
 FIT = ("--target", "y", "--max-evals", "300", "--seed", "0", "-q")
 
@@ -162,7 +162,7 @@ def test_devices_are_written_without_leave(place: Path) -> None:
 # ---- run folders -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name in folder_files.FILES if name != "config.toml"])
+@pytest.mark.parametrize("name", [name for name in run_folder.FILES if name != "config.toml"])
 @pytest.mark.parametrize("link", [None, os.symlink, os.link])
 def test_a_run_replaces_no_table_that_it_reads(
     name: str,
@@ -217,7 +217,7 @@ def test_a_run_in_the_folder_of_its_configuration_leaves_that_alone(place: Path)
     assert main([*asked, "--max-evals", "301"]) == 0
     assert config.read_text() == text
     assert "max_evals = 301" in (place / "run" / "config.run.toml").read_text()
-    assert folder_files.saved_config(place / "run") == place / "run" / "config.run.toml"
+    assert run_folder.saved_config(place / "run") == place / "run" / "config.run.toml"
 
 
 def test_a_second_configuration_is_neither_replaced_nor_removed(
@@ -260,7 +260,7 @@ def test_files_written_during_the_search_are_kept(
     assert "late holds the result of a run" in told
     assert "late.json exists" in told
     kept = Path(told.rpartition("the run is kept in ")[2].strip())
-    assert run_folder.read(kept).result["equation"]
+    assert run_folder.read(kept)["equation"]
     shutil.rmtree(kept)
     assert Path("late.json").read_text() == "mine\n"
     assert contents(place / "late") == contents(place / "run")

@@ -422,7 +422,7 @@ def test_predict_takes_errors_of_models_that_know_them(
 
 
 def test_cluster_runs_take_errors_too(measured: Path) -> None:
-    from gsr.cli.island_problem import pose
+    from gsr.cli.island_plan import pose
     from gsr.runs import config
 
     text = '[data]\npath = "measured.csv"\ntarget = "y"\nerrors = "s"\n'

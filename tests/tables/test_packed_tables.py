@@ -176,7 +176,7 @@ def test_cells_that_hold_no_number_are_named(cell: Any, message: str, tmp_path: 
         read(content, tmp_path)
     assert message in str(told.value)
     assert str(told.value).startswith(f"{tmp_path / 't.xlsx'}, sheet 'Sheet1', cell A2")
-    assert read(content, tmp_path, drop=["a"]).names == ("b", "y")
+    assert read(content, tmp_path, columns=["b", "y"]).names == ("b", "y")
     assert read(content, tmp_path, columns=["y", 2]).names == ("y", "b")
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from gsr.exceptions import GSRError, about
-from gsr.runs.config import Config, parse, read
-from gsr.runs.mistakes import Mistakes
+from gsr.runs.config import Config, Mistakes, parse, read
 
 FILE = """\
 [search]
