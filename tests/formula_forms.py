@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from formula_corpus import is_constant, parse
+from formula_corpus import FILE, is_constant, parse
 from gsr.selection.expressions import Call, Sum, Variable, variables_of
-from gsr.selection.grammar import FILE
 
 ROUNDS = 3
 NAMES = {"log": "ln", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "Abs": "abs"}
