@@ -19,7 +19,7 @@ from rich.table import Table
 from benchmarks.command import console, parse_arguments, parser_of
 from gsr.benchmarks import measured
 from gsr.benchmarks.measured import Outcome
-from gsr.benchmarks.suites.sampling import Array
+from gsr.benchmarks.suites.problem import Array
 
 LEVELS = (0.90, 0.95)
 QUARTERS = 4
@@ -106,40 +106,26 @@ class CoverageOutcome(Outcome):
     quarters_95: Sequence[float] = ()
 
 
-@dataclass(frozen=True)
-class _CoverageTask:
-    name: str
-    way: str
-    replications: int
-    options: Mapping[str, Any]
-
-    def blank(self) -> CoverageOutcome:
-        kind = CASES[self.name].errors
-        return CoverageOutcome("coverage", f"{self.name}, {self.way}", kind, way=self.way)
-
-    def run(self) -> CoverageOutcome:
-        case = CASES[self.name]
-        start = {"start": case.start} if self.way == "known" else {}
-        parts = [
-            _replication(case, seed, {**self.options, **start}) for seed in range(self.replications)
-        ]
-        inside = np.stack([part.inside for part in parts], axis=1)
-        quarter = np.stack([part.quarter for part in parts])
-        whole = inside.mean(axis=(1, 2)).tolist()
-        quarters = [
-            [float(level[quarter == k].mean()) for k in range(QUARTERS)] for level in inside
-        ]
-        return replace(
-            self.blank(),
-            **{**parts[-1].fitted.noted(), "seconds": sum(p.fitted.seconds for p in parts)},
-            found=_near(whole, quarters),
-            replications=len(parts),
-            width=measured.median(float(part.width) for part in parts),
-            whole_90=whole[0],
-            whole_95=whole[1],
-            quarters_90=quarters[0],
-            quarters_95=quarters[1],
-        )
+def _cover(task: measured.Task) -> Any:
+    name, replications = task.subject
+    case = CASES[name]
+    start = {"start": case.start} if task.blank.way == "known" else {}
+    parts = [_replication(case, seed, {**task.options, **start}) for seed in range(replications)]
+    inside = np.stack([part.inside for part in parts], axis=1)
+    quarter = np.stack([part.quarter for part in parts])
+    whole = inside.mean(axis=(1, 2)).tolist()
+    quarters = [[float(level[quarter == k].mean()) for k in range(QUARTERS)] for level in inside]
+    return replace(
+        task.blank,
+        **{**parts[-1].fitted.noted(), "seconds": sum(p.fitted.seconds for p in parts)},
+        found=_near(whole, quarters),
+        replications=len(parts),
+        width=measured.median(float(part.width) for part in parts),
+        whole_90=whole[0],
+        whole_95=whole[1],
+        quarters_90=quarters[0],
+        quarters_95=quarters[1],
+    )
 
 
 def _near(whole: Sequence[float], quarters: Sequence[Sequence[float]]) -> bool:
@@ -190,10 +176,13 @@ def run(
         See `gsr.benchmarks.measured.run`.
     """
     tasks = [
-        _CoverageTask(name, way, replications, options)
+        measured.Task(
+            CoverageOutcome("coverage", f"{name}, {way}", case.errors, way=way),
+            options, _cover, (name, replications),
+        )
         for way in ("known", "searched")
-        for name in CASES
-    ]
+        for name, case in CASES.items()
+    ]  # fmt: skip
     return measured.run(tasks, **how)
 
 

@@ -23,8 +23,7 @@ from benchmarks.command import parse_arguments, parser_of
 from benchmarks.searches import DEEP, PRODUCT, SUM, blueprint
 from gsr.benchmarks import runner
 from gsr.blueprint import Blueprint
-from gsr.islands.local_island import LocalIsland
-from gsr.islands.migration import DEFAULTS, Message, Migration, make_migration
+from gsr.islands.migration import DEFAULTS, LocalIsland, Message, Migration, make_migration
 
 PROBLEMS = (PRODUCT, SUM, DEEP)
 

@@ -26,7 +26,7 @@ import numpy as np
 from benchmarks.searches import blueprint, estimator
 from gsr.benchmarks.suites import select
 from gsr.benchmarks.suites.curves import ERRORS, select_curves
-from gsr.benchmarks.suites.sampling import Array
+from gsr.benchmarks.suites.problem import Array
 from gsr.blueprint import Blueprint
 from gsr.islands.migration import Message, default_migration
 
@@ -157,7 +157,7 @@ def fitted(X: Array, y: Array, weights: Array | None, **options: Any) -> Record:
     model = estimator(max_evals=EVALUATIONS, **options).fit(X, y, weights)
     return {
         "laws": [
-            {**written(row._entry.equation), "text": row.equation, "complexity": row.complexity,
+            {**written(row.entry.equation), "text": row.equation, "complexity": row.complexity,
              "rmse": repr(row.rmse), "pick": row.pick}
             for row in model.equations_
         ],

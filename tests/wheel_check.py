@@ -20,6 +20,7 @@ def main() -> None:
         "_core.pyi",
         "data/planets.csv",
         "report/template/page.html",
+        "export/helpers/numpy.txt",
         *(f"benchmarks/suites/data/{suite}" for suite in suites),
     ):
         if not importlib.resources.files("gsr").joinpath(name).is_file():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from gsr.dynamics.estimator import GSRDynamics
     from gsr.equation import Equation
     from gsr.estimator import GSRRegressor
     from gsr.exceptions import (
@@ -28,6 +29,7 @@ _HOMES = {
     "DomainWarning": "exceptions",
     "Equation": "equation",
     "FittedFormula": "prior.fitted_formula",
+    "GSRDynamics": "dynamics.estimator",
     "GSRError": "exceptions",
     "GSRRegressor": "estimator",
     "InterruptedWarning": "exceptions",
@@ -44,6 +46,7 @@ __all__ = [
     "DomainWarning",
     "Equation",
     "FittedFormula",
+    "GSRDynamics",
     "GSRError",
     "GSRRegressor",
     "InterruptedWarning",

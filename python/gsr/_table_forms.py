@@ -204,12 +204,11 @@ def as_html(rows: Rows, names: Sequence[str]) -> str:
 
 def _html_row(row: EquationRow, names: Sequence[str]) -> str:
     style = f' style="{PICKED}"' if row.pick else ""
-    cells = (f"<td {_align(name)}>{_html_cell(row, name)}</td>" for name in names)
-    return f"<tr{style}>{''.join(cells)}</tr>"
-
-
-def _html_cell(row: EquationRow, name: str) -> str:
-    return html(row.equation) if name == "equation" else escape(HTML.cell(row, name))
+    line = f"<tr{style}>"
+    for name in names:
+        cell = html(row.equation) if name == "equation" else escape(HTML.cell(row, name))
+        line += f"<td {_align(name)}>{cell}</td>"
+    return f"{line}</tr>"
 
 
 def _align(name: str) -> str:

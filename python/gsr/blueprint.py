@@ -65,18 +65,7 @@ class Blueprint:
     # ---- islands -----------------------------------------------------------------------------
 
     def island(self, number: int = 0, n_islands: int = 1) -> Any:
-        """Make an island.
-
-        Parameters
-        ----------
-        number, n_islands : int
-            Which of how many it is. Islands of the same variant share the guide's work; each island
-            has its own seed.
-
-        Returns
-        -------
-        _core.Island
-        """
+        """Make an island."""
         n_variants = len(self.variants)
         variant = self.variants[number % n_variants]
         settings = core_settings.to_core(

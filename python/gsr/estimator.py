@@ -19,7 +19,7 @@ from gsr.equation import check_names
 from gsr.exceptions import GSRError, InterruptedWarning, PredictionWarning, about
 from gsr.library import Library, Transformation
 from gsr.presentation import Presentation
-from gsr.problem import Problem, core_settings, extend, make_evolution, make_problem
+from gsr.problem import Problem, core_settings, make_evolution, make_problem
 from gsr.progress import reporter, say
 from gsr.rows import Missing, Rows
 from gsr.search import SearchResult
@@ -222,6 +222,8 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
 
     max_time: float | None
     errors: str
+    max_evals: int | None
+    max_generations: int | None
     validation_fraction: float | None
     verbose: bool
     warm_start: bool
@@ -349,7 +351,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         if self.warm_start and running is not None and problem.is_same(running[0]):
             _, last, evolution = running
             last.parameters = problem.parameters
-            extend(evolution, last)
+            evolution.extend(self.max_generations or 0, self.max_evals or 0)
             return Session(last, evolution, self.max_time, report)
         earlier = getattr(self, "front_", ()) if self.warm_start else ()
         return Session(problem, make_evolution(problem, earlier), self.max_time, report)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from gsr import selection, validation
 from gsr.equation import Equation
 from gsr.exceptions import GSRError, SeveralTargetsError
+from gsr.files import write_whole
 from gsr.rows import Missing
 from gsr.selection import FrontEntry, PolePolicy, choice, criteria, kinds
 from gsr.selection.criteria import Criterion
@@ -53,13 +54,7 @@ class Presentation:
     _to_insist = "give fewer columns to insist"
 
     def _left_out_line(self) -> str:
-        """Say which columns the guided search did not combine with others; empty if there are none.
-
-        Returns
-        -------
-        str
-            One line, with how to insist on columns.
-        """
+        """Say in one line which columns were not combined, if any, and how to insist on them."""
         names = self.left_out_
         if not names:
             return ""
@@ -277,7 +272,7 @@ class Presentation:
 
         source = export.source(self._entry(index).equation, language, name)
         if path is not None:
-            export.write(source, path)
+            write_whole(source, path)
         return source
 
     def plot(self, kind: str = "summary", **options: Any) -> Any:

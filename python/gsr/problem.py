@@ -33,7 +33,7 @@ from gsr.traits import TRAITS
 from gsr.transformation import Array
 
 if TYPE_CHECKING:
-    from gsr.islands.local import LocalIslands
+    from gsr.islands.archipelago import LocalIslands
 
 #: The paper's appendix table for its own preset, every built-in transformation otherwise.
 DEFAULT_LIBRARY = {"paper": "table13", "default": "all"}
@@ -61,26 +61,7 @@ OF_THE_RUN = ("max_time", "max_evals", "max_generations", "verbose", "callback",
 
 @dataclass(eq=False)
 class Problem:
-    """What one search is about.
-
-    Parameters
-    ----------
-    parameters : mapping
-        Those of the estimator.
-    blueprint : Blueprint
-        What islands are made of.
-    everything : Training, optional
-        All rows, if the search looks at some of them.
-    noise : Noise
-        What the weights of the rows stand for.
-    weights : array, optional
-        Weights of the rows of the search for their noise. Those of the blueprint may also make
-        outliers count less.
-    x_sigma : array, optional
-        Standard deviations of the features of the rows that the search looks at.
-    errors : str
-        How the noise is known: ``"auto"`` if the search may change its mind, ``"fixed"`` if not.
-    """
+    """What one search is about."""
 
     parameters: Mapping[str, Any]
     blueprint: Blueprint
@@ -499,14 +480,8 @@ def make_evolution(
     return evolution
 
 
-def extend(evolution: Any, problem: Problem) -> None:
-    """Let a search that has ended go on, within the limits that are asked for now."""
-    asked = problem.parameters
-    evolution.extend(asked["max_generations"] or 0, asked["max_evals"] or 0)
-
-
 def _islands(problem: Problem) -> LocalIslands:
-    from gsr.islands.local import LocalIslands
+    from gsr.islands.archipelago import LocalIslands
     from gsr.islands.migration import default_migration
 
     n_islands = int(problem.parameters["islands"])

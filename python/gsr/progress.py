@@ -172,9 +172,8 @@ def _drawn(progress: Progress, law: str) -> Any:
     from rich.progress_bar import ProgressBar
     from rich.table import Table
 
-    bar = ProgressBar(progress.max_time, progress.seconds, width=BAR_WIDTH)
-    if progress.max_time is None:
-        bar = ProgressBar(None, width=BAR_WIDTH, animation_time=progress.seconds)
+    seconds = progress.seconds
+    bar = ProgressBar(progress.max_time, seconds, width=BAR_WIDTH, animation_time=seconds)
     top = Table.grid(padding=(0, 1))
     top.add_row("searching", bar, _line(_times(progress)))
     return Group(top, _line(_counts(progress)), _line(law))

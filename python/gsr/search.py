@@ -32,8 +32,8 @@ ENDINGS = {
 class Search(Protocol):
     """A search that continues where it stopped whenever it is run again.
 
-    There are three: one island (`_core.Island`), islands on threads (`islands.local.LocalIslands`),
-    and the islands of an MPI rank (`islands.rank_run.RankRun`).
+    There are three: one island (`_core.Island`), islands on threads (`LocalIslands` in
+    `islands.archipelago`), and the islands of an MPI rank (`islands.rank_run.RankRun`).
     """
 
     @property
@@ -137,26 +137,7 @@ def run(
     write_law: Callable[[], str] | None = None,
     work: float | None = None,
 ) -> str:
-    """Search until a law is accepted, time or work is used up, or `report` returns True.
-
-    Parameters
-    ----------
-    search : Search
-        What to run.
-    max_time : float, optional
-        Seconds.
-    report : callable, optional
-        Called with the progress after every slice of time.
-    write_law : callable, optional
-        Writes the best law so far.
-    work : float, optional
-        Return at a checkpoint: when so much work is done in all. Only for one island.
-
-    Returns
-    -------
-    str
-        A key of `ENDINGS`, or `CHECKPOINT`.
-    """
+    """Search until a law is accepted, time or work is used up, or `report` returns True."""
     start = time.perf_counter()
     status = "running"
     more = () if work is None else (work,)
@@ -168,15 +149,12 @@ def run(
             return CHECKPOINT
         status = search.run(min(SLICE, max(left, 0.0)), *more)
         if report is not None:
-            progress = _progress(search, time.perf_counter() - start, max_time)
-            if report(replace(progress, write_law=write_law)) is True and status == "running":
+            done = max(search.generation, 0), search.evaluations, search.best_rmse
+            seconds = time.perf_counter() - start
+            progress = Progress(seconds, max_time, *done, search.status, write_law)
+            if report(progress) is True and status == "running":
                 return "stopped"
     return status
-
-
-def _progress(search: Search, seconds: float, max_time: float | None) -> Progress:
-    done = max(search.generation, 0), search.evaluations
-    return Progress(seconds, max_time, *done, search.best_rmse, search.status)
 
 
 @contextmanager
@@ -198,12 +176,19 @@ def uninterrupted(
             raise KeyboardInterrupt
         tell("the search has ended and its results are being kept; interrupt again to discard them")
 
-    before = [signal.signal(each, on_signal) for each in signals]
+    with handled(signals, on_signal):
+        yield
+
+
+@contextmanager
+def handled(signals: Sequence[signal.Signals], handler: Any) -> Iterator[None]:
+    """Handle some signals in another way for a while."""
+    before = [(each, signal.signal(each, handler)) for each in signals]
     try:
         yield
     finally:
-        for each, handler in zip(signals, before, strict=True):
-            signal.signal(each, handler)
+        for each, earlier in before:
+            signal.signal(each, earlier)
 
 
 def recorded(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -33,82 +34,42 @@ from gsr.threads import one_thread
 from gsr.transformation import Array
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class EquationRow:
-    """A law of the table.
+    """A law of the table, with what is known of it."""
 
-    Parameters
-    ----------
-    entry : FrontEntry
-        The law with what is known of it.
-    pick : bool
-        Whether it is the chosen one.
-    score : float
-        What its complexity gains, see `EquationTable`; NaN beside the front.
-    bits : float, optional
-        By how many bits its description is longer than the shortest, see `EquationTable.top`.
-    index : int
-        Its number.
-    support : float
-        Its probability among the kinds of laws that were found, or more.
-    """
-
-    def __init__(
-        self,
-        entry: FrontEntry,
-        pick: bool,
-        score: float = math.nan,
-        bits: float = math.nan,
-        index: int = 0,
-        support: float = 1.0,
-    ) -> None:
-        self._entry, self._pick, self._score, self._bits = entry, pick, score, bits
-        self._index, self._support = index, support
-
-    @property
-    def entry(self) -> FrontEntry:
-        """The entry of the front."""
-        return self._entry
-
-    @property
-    def pick(self) -> bool:
-        """Whether this is the chosen law."""
-        return self._pick
-
-    @property
-    def index(self) -> int:
-        """The number by which the model's methods know the law, as `choose(index=...)`."""
-        return self._index
-
-    @property
-    def score(self) -> float:
-        """By how much ln of the squared error falls per node, from the row above."""
-        return self._score
-
-    @property
-    def bits(self) -> float:
-        """Bits above the shortest description; NaN but for rows of `EquationTable.top`."""
-        return self._bits
+    #: The entry of the front, and whether it is the chosen law.
+    entry: FrontEntry
+    pick: bool
+    #: By how much ln of the squared error falls per node, from the row above; NaN beside the front.
+    score: float = math.nan
+    #: Bits above the shortest description; NaN but for rows of `EquationTable.top`.
+    bits: float = math.nan
+    #: The number by which the model's methods know the law, as `choose(index=...)`.
+    index: int = 0
+    #: Its probability among the kinds of laws that were found, or more.
+    support: float = 1.0
 
     @property
     def verdict(self) -> str:
         """What to think of the law: exact, within noise, structure left, too few rows; a pole."""
-        pole = ", pole" if self._entry.poles.verdict == "unsafe" else ""
+        pole = ", pole" if self.entry.poles.verdict == "unsafe" else ""
         return VERDICTS[self.level] + pole
 
     @property
     def complexity(self) -> int:
         """Nodes of the expression."""
-        return self._entry.complexity
+        return self.entry.complexity
 
     @property
     def rmse(self) -> float:
         """Error on the training rows, on the scale of y; weighted if the noise is not constant."""
-        return self._entry.rmse
+        return self.entry.rmse
 
     @cached_property
     def held_out(self) -> float:
         """Error on held-out rows, or leaving out one row at a time; NaN if it is not known."""
-        entry = self._entry
+        entry = self.entry
         if entry.held_out is not None:
             return float(entry.held_out)
         try:
@@ -119,38 +80,38 @@ class EquationRow:
     @property
     def level(self) -> str:
         """What the law leaves, as `gsr.GSRRegressor.level_` says of the chosen one."""
-        return kinds.determined(str(self._entry.level), self._support)
+        return kinds.determined(str(self.entry.level), self.support)
 
     @cached_property
     def equation(self) -> str:
         """The law g(y) = f(x) as text."""
-        return str(self._entry.equation)
+        return str(self.entry.equation)
 
     @cached_property
     def explicit(self) -> str:
         """The law as y = ...; empty without a closed form."""
-        return simplify.explicit(self._entry.equation, self._sample)
+        return simplify.explicit(self.entry.equation, self._sample)
 
     @cached_property
     def sympy(self) -> Any:
         """The law as a SymPy equation, with all digits."""
-        return self._entry.equation.sympy()
+        return self.entry.equation.sympy()
 
     def latex(self, digits: int = 6) -> str:
         """Return the law as LaTeX, with so many significant digits."""
-        sides = self._entry.equation.terms()
+        sides = self.entry.equation.terms()
         return " = ".join(latex.side(terms, digits) for terms in sides)
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """Solve the law for y; see `gsr.equation.Equation.predict`."""
-        return self._entry.equation.predict(X)
+        return self.entry.equation.predict(X)
 
     @property
     def _sample(self) -> Array | None:
-        return None if self._entry.data is None else self._entry.data.X
+        return None if self.entry.data is None else self.entry.data.X
 
     def __str__(self) -> str:
-        return f"{PYTHON.cell(self, 'pick'):3}  {self._entry}"
+        return f"{PYTHON.cell(self, 'pick'):3}  {self.entry}"
 
     def __repr__(self) -> str:
         shown = f"complexity={self.complexity}, rmse={self.rmse:.4g}, pick={self.pick}"
@@ -380,9 +341,8 @@ def _scores(entries: Sequence[FrontEntry]) -> list[float]:
     finite = errors[np.isfinite(errors)]
     floor = max(float(np.finfo(float).eps) * finite.max(initial=0.0), float(np.finfo(float).tiny))
     logarithms = 2.0 * np.log(np.maximum(errors, floor))
-    scores = [0.0] * len(entries)
-    for k in range(1, len(entries)):
-        nodes = entries[k].complexity - entries[k - 1].complexity
-        fall = logarithms[k - 1] - logarithms[k]
-        scores[k] = float(fall / nodes) if nodes > 0 and math.isfinite(fall) else math.nan
-    return scores
+    nodes = np.diff([entry.complexity for entry in entries])
+    with np.errstate(all="ignore"):
+        falls = -np.diff(logarithms)
+        scores = np.where((nodes > 0) & np.isfinite(falls), falls / nodes, math.nan)
+    return [0.0, *scores.tolist()][: len(entries)]

@@ -20,7 +20,7 @@ import sympy
 from rich.console import Console
 
 import gsr
-from gsr.benchmarks import report, suite_runs
+from gsr.benchmarks import suite_runs
 from gsr.benchmarks.suites import get, select
 
 KEYS = {"suite", "problem", "seed", "recovered", "rmse_train", "rmse_test", "seconds", "equation"}
@@ -70,7 +70,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> type[Fake]:
     return Fresh
 
 
-def run(names: list[str], **options: Any) -> list[report.Row]:
+def run(names: list[str], **options: Any) -> list[suite_runs.Row]:
     settings = {"preset": "paper", "runs": 1, "max_time": 1.0, "jobs": 1, "progress": False}
     return suite_runs.run(select(names), **{**settings, **options})
 
@@ -217,7 +217,7 @@ def test_ctrl_c_keeps_what_is_finished(
     assert [row.seed for row in rows] == [0, 1]
     assert len(json.loads(path.read_text())) == 2
     assert "2 of 5 runs finished" in capsys.readouterr().err
-    assert "Nguyen-10" in text_of(report.tables(rows))
+    assert "Nguyen-10" in text_of(suite_runs.tables(rows))
 
 
 def test_progress_goes_to_standard_error(
@@ -229,8 +229,8 @@ def test_progress_goes_to_standard_error(
     assert "1/1" in captured.err
 
 
-def row(problem: str, seed: int, **values: Any) -> report.Row:
-    return report.Row(get(problem).suite, problem, seed, **values)
+def row(problem: str, seed: int, **values: Any) -> suite_runs.Row:
+    return suite_runs.Row(get(problem).suite, problem, seed, **values)
 
 
 def lines_of(text: str, title: str) -> dict[str, str]:
@@ -248,7 +248,7 @@ def test_tables_show_ours_beside_the_paper_s() -> None:
         row("Livermore-21", 1, rmse_train=0.5, rmse_test=0.25, seconds=3.0),
         row("Livermore-5", 0, **good, seconds=4.0),
     ]
-    table = lines_of(text_of(report.tables(rows)), "Livermore, mean RMSE")
+    table = lines_of(text_of(suite_runs.tables(rows)), "Livermore, mean RMSE")
     assert table["Livermore-21"] == "50 50 0 2.5e-01 1.2e-01 76 88 24 64 2"
     assert table["Livermore-5"] == "100 100 0 0 0 100 40 4 0 0"
     assert table["Average"] == "75 75 0 1.2e-01 6.2e-02 88 64 14 32 1"
@@ -257,7 +257,7 @@ def test_tables_show_ours_beside_the_paper_s() -> None:
 def test_times_to_the_law_are_those_of_the_runs_that_found_it() -> None:
     rows = [row("Jin-1", s, recovered=True, seconds=float(s + 1)) for s in range(20)]
     rows += [row("Jin-1", 20, seconds=400.0), row("Jin-2", 0, seconds=10.0)]
-    table = lines_of(text_of(report.tables(rows)), "Jin, seconds")
+    table = lines_of(text_of(suite_runs.tables(rows)), "Jin, seconds")
     assert table["Jin-1"] == "10.5 19 20 29"
     assert table["Jin-2"] == "- - - 10"
     assert table["All"].startswith("10.5 19 20")
@@ -270,7 +270,7 @@ def test_the_summary_has_a_line_for_every_suite() -> None:
         row("Jin-1", 1, approximation=True, rmse_train=0.0, rmse_test=0.0, seconds=9.0),
         row("Feynman-B1", 0, **good, seconds=3.0),
     ]
-    table = lines_of(text_of(report.tables(rows)), "Summary")
+    table = lines_of(text_of(suite_runs.tables(rows)), "Summary")
     assert table["jin"] == "2 50 50 50 1 1 1 5"
     assert table["feynman"] == "1 100 100 0 3 3 3 3"
     assert table["All"] == "3 66.67 66.67 33.33 2 3 3 4.33"
@@ -283,7 +283,7 @@ def test_tables_of_noise_have_a_column_for_every_level() -> None:
         row("Jin-1", 0, noise=0.1, seconds=8.0),
         row("Nguyen-1", 0, noise=0.1, structure=True, seconds=2.0),
     ]
-    text = text_of(report.tables(rows))
+    text = text_of(suite_runs.tables(rows))
     assert lines_of(text, "Jin with noise")["Jin-1"] == "50 1 0 -"
     table = lines_of(text, "Structure found under noise")
     assert table["nguyen"] == "- - 100 2"
@@ -293,7 +293,7 @@ def test_tables_of_noise_have_a_column_for_every_level() -> None:
 
 def test_narrow_tables_still_show_every_figure_whole() -> None:
     values = {"rmse_train": 1.5e-12, "rmse_test": 2.5e-12, "seconds": 0.125}
-    text = text_of(report.tables([row("SymSet-10", 0, **values)]), width=80)
+    text = text_of(suite_runs.tables([row("SymSet-10", 0, **values)]), width=80)
     for figure in ("1.5e-12", "2.5e-12", "2.1e-04", "3.3e-01", "1.6e+00", "393.6", "192.9"):
         assert figure in text
     assert max(map(len, text.splitlines())) <= 80
@@ -301,7 +301,7 @@ def test_narrow_tables_still_show_every_figure_whole() -> None:
 
 def test_neat_shows_the_median() -> None:
     rows = [row("Neat-1", s, rmse_train=v, rmse_test=v) for s, v in enumerate((0.0, 0.1, 9.0))]
-    text = text_of(report.tables(rows))
+    text = text_of(suite_runs.tables(rows))
     assert "median" in text
     assert "1.0e-01" in text
 
@@ -311,20 +311,20 @@ def test_failed_runs_count_against_recovery_and_are_mentioned() -> None:
         row("Jin-1", 0, recovered=True, rmse_train=0.5, rmse_test=0.5, seconds=1.0),
         row("Jin-1", 1, error="boom"),
     ]
-    text = text_of(report.tables(rows))
+    text = text_of(suite_runs.tables(rows))
     assert lines_of(text, "Jin, mean RMSE")["Jin-1"].startswith("50 0 0 inf inf")
     assert "1 runs failed" in text
 
 
 def test_published_times_stand_beside_ours() -> None:
     times = {"recovered": True, "rmse_train": 0.0, "rmse_test": 0.0, "seconds": 0.125}
-    text = text_of(report.tables([row("Nguyen-1", 0, **times), row("Jin-1", 0, **times)]))
+    text = text_of(suite_runs.tables([row("Nguyen-1", 0, **times), row("Jin-1", 0, **times)]))
     assert lines_of(text, "Nguyen, seconds")["Nguyen-1"].startswith("0.125 0.125 0.125 0.125 18.66")
     assert lines_of(text, "Jin, seconds")["Jin-1"] == "0.125 0.125 0.125 0.125"
 
 
 def test_list_shows_every_problem() -> None:
-    lines = text_of(report.list_problems()).splitlines()
+    lines = text_of(suite_runs.list_problems()).splitlines()
     names = {line.split()[0] for line in lines if line.strip()}
     assert {each.name for each in select("all")} <= names
     assert any("(13/5) x1" in line for line in lines)
@@ -336,7 +336,7 @@ import os, time
 import gsr
 import numpy as np
 import sympy
-from gsr.benchmarks import report, suite_runs
+from gsr.benchmarks import suite_runs
 from gsr.benchmarks.suites import select
 
 class Equation:

@@ -11,8 +11,8 @@ import pytest
 from rich.console import Console
 
 from gsr import fit_formula
-from gsr.benchmarks import curve_runs
-from gsr.benchmarks.family import judge
+from gsr.benchmarks import measured
+from gsr.benchmarks.structure import judge
 from gsr.benchmarks.suites.curves import CURVES, ERRORS, select_curves
 from gsr.cli import main
 
@@ -146,7 +146,7 @@ def test_constants_far_from_the_truth_are_found_again():
 
 def run_some(**changed):
     how = {"options": {"max_evals": 200, "max_time": None}, "progress": False, **changed}
-    return curve_runs.run(select_curves(["pendulum", "parabola"]), **how)
+    return measured.run_curves(select_curves(["pendulum", "parabola"]), **how)
 
 
 @pytest.mark.slow
@@ -160,7 +160,7 @@ def test_runs_are_judged(tmp_path):
     assert all(each.ended_early and not each.error for each in outcomes)
     assert len(json.loads(path.read_text("utf-8"))) == 8
     console = Console(width=140, record=True, file=io.StringIO())
-    console.print(curve_runs.tables(outcomes))
+    console.print(measured.curve_tables(outcomes))
     assert "By kind of error" in console.export_text()
 
 

@@ -16,9 +16,8 @@ from gsr.benchmarks import (
     comparison,
     data_files,
     measured,
-    nolaw,
 )
-from gsr.benchmarks.family import judge
+from gsr.benchmarks.structure import judge
 from gsr.cli import main
 
 FEW = {"max_evals": 60, "max_time": None}
@@ -212,14 +211,16 @@ def test_processor_time_stops_a_search():
 
 @pytest.mark.slow
 def test_noise_tables_differ_and_are_judged(monkeypatch):
-    assert nolaw.N_TABLES == 100
-    monkeypatch.setattr(nolaw, "SIZES", ((30, 1), (40, 3)))
-    outcomes = nolaw.run(options={"max_generations": 1, "max_time": None}, progress=False)
+    assert measured.N_TABLES == 100
+    monkeypatch.setattr(measured, "SIZES", ((30, 1), (40, 3)))
+    outcomes = measured.run_noise(options={"max_generations": 1, "max_time": None}, progress=False)
     assert len(outcomes) == 10 == len({each.problem for each in outcomes})
     assert not any(each.error for each in outcomes)
     for each in outcomes:  # a law that names a feature is no constant
         assert each.found == ("x" not in each.equation.replace("exp", ""))
-    assert f"{sum(each.found for each in outcomes)} of 10 right" in shown(nolaw.tables(outcomes))
+    assert f"{sum(each.found for each in outcomes)} of 10 right" in shown(
+        measured.noise_tables(outcomes)
+    )
 
 
 def record(problem, **changed):

@@ -13,7 +13,7 @@ import mpmath
 import pytest
 import sympy
 
-from gsr.benchmarks import closed_forms, proof, recovery
+from gsr.benchmarks import proof, recovery
 from gsr.benchmarks.suites import ALL_PROBLEMS, get
 
 SYMBOLS = {name: sympy.Symbol(name, real=True) for name in ("y", *(f"x{k}" for k in range(1, 10)))}
@@ -300,7 +300,7 @@ def test_points_come_from_the_range_of_each_variable() -> None:
 def test_constant_without_closed_form_is_proved_as_a_symbol(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(closed_forms, "_multiple", lambda constant: None)
+    monkeypatch.setattr(proof, "_multiple", lambda constant: None)
     result = verdict("Jin-6", UNPRINTED["Jin-6"])
     assert result.verdict == "proved"
     assert "c1 = " in result.detail
@@ -309,7 +309,7 @@ def test_constant_without_closed_form_is_proved_as_a_symbol(
 def test_without_a_proof_of_the_structure_no_constant_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(closed_forms, "_multiple", lambda constant: None)
+    monkeypatch.setattr(proof, "_multiple", lambda constant: None)
     monkeypatch.setattr(proof, "STRATEGIES", (lambda e: e,))
     result = verdict("Jin-6", UNPRINTED["Jin-6"])
     assert (result.recovered, result.verdict) == (False, "undecided")
@@ -317,7 +317,7 @@ def test_without_a_proof_of_the_structure_no_constant_counts(
 
 def test_an_expression_vanishes_only_if_all_its_coefficients_do() -> None:
     x, c = sympy.symbols("x c", positive=True)
-    with mpmath.workdps(closed_forms.DIGITS):
+    with mpmath.workdps(proof.DIGITS):
         third, near = mpmath.mpf(1) / 3, mpmath.mpf(1) / 3 + mpmath.mpf("1e-40")
         assert proof.is_zero(3 * c * x - x, {c: third})
         assert not proof.is_zero(3 * c * x - x, {c: near})
@@ -374,9 +374,9 @@ def test_time_limit_never_strikes_after_the_check() -> None:
     ],
 )
 def test_constants_are_identified(value: str, expected: str) -> None:
-    with mpmath.workdps(closed_forms.DIGITS):
+    with mpmath.workdps(proof.DIGITS):
         number = eval(value, vars(mpmath))
-        found = closed_forms.identify(number)
+        found = proof.identify(number)
     expected = expected.replace("5/7", "Rational(5,7)").replace("3/2", "Rational(3,2)")
     assert sympy.simplify(found - sympy.sympify(expected.replace("-1/2", "-Rational(1,2)"))) == 0
 
@@ -396,9 +396,9 @@ def test_constants_are_identified(value: str, expected: str) -> None:
 )
 def test_fitted_constants_are_read_as_what_they_are_near(value: float, expected: str) -> None:
     for noisy in (value, value * (1 + 3e-9)):
-        assert sympy.simplify(closed_forms.guesses(noisy)[0] - sympy.sympify(expected)) == 0
+        assert sympy.simplify(proof.guesses(noisy)[0] - sympy.sympify(expected)) == 0
 
 
 def test_a_number_near_nothing_is_read_as_itself() -> None:
-    (only,) = closed_forms.guesses(0.7346391734563)
+    (only,) = proof.guesses(0.7346391734563)
     assert float(only) == 0.7346391734563

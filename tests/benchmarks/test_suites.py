@@ -12,7 +12,7 @@ import pytest
 import sympy
 
 from gsr.benchmarks import suite_runs
-from gsr.benchmarks.report import published
+from gsr.benchmarks.suite_runs import published
 from gsr.benchmarks.suites import (
     ALL_PROBLEMS,
     ALL_SUITES,
@@ -22,7 +22,7 @@ from gsr.benchmarks.suites import (
     get,
     select,
 )
-from gsr.benchmarks.suites.sampling import Box, Grid, Lattice, Uniform
+from gsr.benchmarks.suites.problem import Box, Grid, Lattice, Uniform
 from gsr.library import PRESETS
 
 every_problem = pytest.mark.parametrize("problem", ALL_PROBLEMS, ids=lambda each: each.name)
@@ -244,7 +244,7 @@ def test_get_refuses_a_suite() -> None:
 
 
 def test_import_does_not_load_sympy() -> None:
-    modules = "gsr.benchmarks.report, gsr.benchmarks.suite_runs"
+    modules = "gsr.benchmarks.suite_runs"
     code = f"import sys, {modules}; sys.exit('sympy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import gsr
-from gsr.benchmarks import report, suite_runs
+from gsr.benchmarks import suite_runs
 from gsr.cli import demo, main
 from gsr.exceptions import GSRError, InterruptedWarning
 
@@ -66,9 +66,9 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], dict[str, An
     """Record calls of the runner, which finishes one run of each problem."""
     made: list[tuple[list[str], dict[str, Any]]] = []
 
-    def run(problems: Any, **options: Any) -> list[report.Row]:
+    def run(problems: Any, **options: Any) -> list[suite_runs.Row]:
         made.append(([each.name for each in problems], options))
-        return [report.Row(each.suite, each.name, 0, recovered=True) for each in problems]
+        return [suite_runs.Row(each.suite, each.name, 0, recovered=True) for each in problems]
 
     monkeypatch.setattr(suite_runs, "run", run)
     return made

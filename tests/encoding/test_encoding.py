@@ -23,6 +23,7 @@ from gsr.encoding.rows import (
 )
 from gsr.encoding.writing import number, weighted_sum
 from gsr.library import PRESETS, TABLE_2, TABLE_13, Library, Transformation
+from sympy_values import parsed_text, values
 
 D = 3
 ALL = PRESETS["all"]
@@ -436,19 +437,6 @@ def test_wider_matrices_decode_print_and_encode():
     assert encoded > 0.97 * compared
 
 
-def parsed_text(written):
-    return sympy.parse_expr(
-        written,
-        {f"x{v + 1}": sympy.Symbol(f"x{v + 1}", real=True) for v in range(D)}
-        | {"arctan": sympy.atan, "cbrt": lambda t: sympy.sign(t) * sympy.cbrt(sympy.Abs(t))},
-        (
-            *sympy.parsing.sympy_parser.standard_transformations,
-            sympy.parsing.sympy_parser.convert_xor,
-            sympy.parsing.sympy_parser.implicit_multiplication,
-        ),
-    )
-
-
 # ---- any matrix ------------------------------------------------------------------------------
 
 LIBRARIES = st.sampled_from([TABLE_2, TABLE_13, ALL])
@@ -465,13 +453,6 @@ def bases(draw):
         *[st.integers(0, D)] * (n_v - 1),
     ).map(list)
     return library, draw(st.lists(row, min_size=1, max_size=4))
-
-
-def values(expression, X):
-    columns = [sympy.Symbol(f"x{v + 1}", real=True) for v in range(D)]
-    with np.errstate(all="ignore"):
-        found = sympy.lambdify(columns, expression, "numpy")(*X.T.astype(complex))
-    return np.broadcast_to(found, len(X))
 
 
 @given(bases(), st.booleans())

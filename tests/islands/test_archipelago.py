@@ -17,9 +17,8 @@ from gsr.exceptions import GSRError
 from gsr.islands import archipelago as archipelago_module
 from gsr.islands.archipelago import Archipelago, Limits, RunState, Watcher
 from gsr.islands.checkpoints import Checkpoints
-from gsr.islands.local_island import make_local_islands
-from gsr.islands.migration import Message, Migration, make_migration
-from gsr.islands.resume import resume
+from gsr.islands.migration import Message, Migration, make_local_islands, make_migration
+from gsr.islands.rank_run import resume
 from gsr.islands.transport import Alone, Transport
 
 INTERVAL = 400

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from gsr.islands import background_writer
-from gsr.islands.background_writer import BackgroundWriter
-from gsr.islands.checkpoints import Checkpoints
+from gsr.islands import checkpoints as writer_module
+from gsr.islands.checkpoints import BackgroundWriter, Checkpoints
 
 WAIT = 30.0
 
@@ -69,7 +68,7 @@ def test_the_newest_of_each_island_is_written(tmp_path: Path) -> None:
 def test_a_failure_is_logged_once_and_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(background_writer, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(writer_module, "FIRST_PAUSE", 0.001)
     checkpoints = Gated(tmp_path)
     full = OSError(28, "No space left on device", "x.gsr")
     stale = OSError(116, "Stale file handle", "x.gsr")
@@ -92,7 +91,7 @@ def test_a_failure_is_logged_once_and_tried_again(
 def test_a_pause_ends_when_something_newer_comes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(background_writer, "FIRST_PAUSE", 10 * WAIT)
+    monkeypatch.setattr(writer_module, "FIRST_PAUSE", 10 * WAIT)
     in_the_way = tmp_path / "checkpoints"
     in_the_way.write_bytes(b"a file")
     writer = BackgroundWriter(Checkpoints(in_the_way))
@@ -122,7 +121,7 @@ FULL_DISK = """
 import logging
 import sys
 from pathlib import Path
-from gsr.islands.background_writer import BackgroundWriter
+from gsr.islands.checkpoints import BackgroundWriter
 from gsr.islands.checkpoints import Checkpoints
 disk = Path(sys.argv[1])
 logging.basicConfig(stream=sys.stdout, format="%(message)s")

@@ -283,7 +283,7 @@ def test_a_run_that_begins_anew_sets_the_old_one_aside(tmp_path: Path) -> None:
 
 def test_workers_need_nothing_heavy_for_files() -> None:
     program = (
-        "import sys, gsr.islands.background_writer, gsr.islands.journal, gsr.islands.launcher\n"
+        "import sys, gsr.islands.checkpoints, gsr.islands.journal, gsr.islands.launcher\n"
         "print(sorted({'numpy', 'scipy', 'sklearn', 'sympy', 'mpi4py'} & set(sys.modules)))"
     )
     done = subprocess.run(

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from gsr import GSRRegressor
 from gsr.exceptions import GSRError, InterruptedWarning
-from gsr.islands.local import LocalIslands
+from gsr.islands.archipelago import LocalIslands
 from gsr.islands.migration import make_migration
 
 X, Y = island_problems.noisy()

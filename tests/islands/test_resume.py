@@ -15,9 +15,8 @@ from wires import Wired, on_ranks
 from gsr.blueprint import Blueprint
 from gsr.exceptions import GSRError
 from gsr.islands.checkpoints import Checkpoints
-from gsr.islands.local_island import LocalIsland, make_local_islands
-from gsr.islands.rank_run import RunSpec
-from gsr.islands.resume import ResumedState, have_absorbed, resume, total_evaluations
+from gsr.islands.migration import LocalIsland, make_local_islands
+from gsr.islands.rank_run import ResumedState, RunSpec, have_absorbed, resume, total_evaluations
 from gsr.islands.transport import Alone, Transport
 
 Log = pytest.LogCaptureFixture

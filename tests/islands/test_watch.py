@@ -14,11 +14,9 @@ import pytest
 
 from gsr.blueprint import Blueprint
 from gsr.islands.archipelago import Archipelago, Limits, RunState
-from gsr.islands.background_writer import BackgroundWriter
-from gsr.islands.checkpoints import Checkpoints
+from gsr.islands.checkpoints import BackgroundWriter, Checkpoints
 from gsr.islands.journal import read_status
-from gsr.islands.local_island import LocalIsland, make_local_islands
-from gsr.islands.migration import make_migration
+from gsr.islands.migration import LocalIsland, make_local_islands, make_migration
 from gsr.islands.transport import Alone
 from gsr.islands.watch import RunWatcher
 

@@ -5,14 +5,16 @@ import time
 import numpy as np
 import pytest
 import sympy
-from test_encoding import ALL, parsed_text, values
 
 from gsr.encoding.sympy_forms import with_cube_roots, without_cube_roots, written
 from gsr.encoding.writing import html, text, weighted_sum
+from gsr.library import PRESETS
 from gsr.selection import simplify
 from gsr.selection.simplify import duplicates, explicit, implicit, simplified
+from sympy_values import parsed_text, values
 from test_equation import law
 
+ALL = PRESETS["all"]
 X = np.random.default_rng(0).uniform(0.5, 2, (50, 3))
 A, B, C = X.T
 Y = [(1, "y")]

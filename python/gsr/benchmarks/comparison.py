@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,33 +24,21 @@ R2_CHANGE = 1e-3
 
 
 def read(path: str | os.PathLike[str]) -> dict[Key, Record]:
-    """Return the runs in a JSON file of `gsr bench`.
-
-    Raises
-    ------
-    GSRError
-        If the file holds something else.
-    """
+    """Return the runs in a JSON file of `gsr bench`."""
     try:
         records = json.loads(Path(path).read_text("utf-8"))
-        return {_key(record): record for record in records}
+        return dict(map(_keyed, records))
     except (ValueError, TypeError, KeyError) as error:
         raise GSRError(f"{os.fspath(path)}: not the JSON of a benchmark") from error
 
 
-def _key(record: Record) -> Key:
+def _keyed(record: Record) -> tuple[Key, Record]:
     setting = record.get("errors") or record.get("noise") or ""
-    return record["suite"], record["problem"], setting, record["seed"]
+    return (record["suite"], record["problem"], setting, record["seed"]), record
 
 
 def tables(old: dict[Key, Record], new: dict[Key, Record]) -> RenderableType:
-    """Return what got better, what got worse, and the sums.
-
-    Parameters
-    ----------
-    old, new : dict
-        As `read` returns them. Only what is in both is compared.
-    """
+    """Return what got better, what got worse, and the sums; only what is in both is compared."""
     both = [key for key in old if key in new]
     parts: list[RenderableType] = []
     for title, sign in (("Better", True), ("Worse", False)):
@@ -58,7 +46,8 @@ def tables(old: dict[Key, Record], new: dict[Key, Record]) -> RenderableType:
         for key in both:
             said = [text for better, text in _changes(old[key], new[key]) if better == sign]
             if said:
-                rows.append((*_shown(key), "; ".join(said), _laws(old[key], new[key])))
+                laws = dict.fromkeys(each[key].get("equation", "") for each in (old, new))
+                rows.append((*map(str, key[1:]), "; ".join(said), "  ->  ".join(laws)))
         titles = ("problem", "errors", "seed>", "old -> new", "laws")
         parts.append(measured.table(f"{title}: {len(rows)}", titles, rows))
     alone = len(old) + len(new) - 2 * len(both)
@@ -66,81 +55,61 @@ def tables(old: dict[Key, Record], new: dict[Key, Record]) -> RenderableType:
     return Group(*parts, _sums(old, new, both, caption))
 
 
-def _shown(key: Key) -> tuple[str, str, str]:
-    _, problem, setting, seed = key
-    return problem, str(setting), str(seed)
-
-
-def _laws(old: Record, new: Record) -> str:
-    laws = old.get("equation", ""), new.get("equation", "")
-    return laws[1] if laws[0] == laws[1] else f"{laws[0]}  ->  {laws[1]}"
-
-
 def _changes(old: Record, new: Record) -> Iterator[tuple[bool, str]]:
     """Yield (better, what changed)."""
-    for test, good, name in _FLAGS:
-        flags = test(old), test(new)
-        if flags[0] != flags[1]:
-            yield flags[1] == good, f"{name}: {'yes' if flags[1] else 'no'}"
+    for field, (name, good) in _FLAGS.items():
+        was, now = _flag(old, field), _flag(new, field)
+        if was != now:
+            yield now == good, f"{name}: {'yes' if now else 'no'}"
     if "r2" in new and "r2" in old:
         before, after = _number(old["r2"], -math.inf), _number(new["r2"], -math.inf)
-        if _r2_changed(before, after):
+        if abs(before - after) >= R2_CHANGE and _differ(1 - before, 1 - after):
             yield after > before, f"R2: {before:.5g} -> {after:.5g}"
     if "ratio" in new and "ratio" in old:
         before, after = _number(old["ratio"], math.inf), _number(new["ratio"], math.inf)
-        if before != after and not 1 / FACTOR < _part(after, before) < FACTOR:
+        if before != after and _differ(before, after):
             yield after < before, f"residual sum: {before:.4g} -> {after:.4g}"
 
 
-def _r2_changed(before: float, after: float) -> bool:
-    if before == after or abs(before - after) < R2_CHANGE:
-        return False
-    return not 1 / FACTOR < _part(1 - after, 1 - before) < FACTOR
+def _flag(record: Record, field: str) -> bool:
+    if field == "found" and field not in record:  # suites of known laws say it in two fields
+        return bool(record.get("recovered") or record.get("structure"))
+    return bool(record.get(field))
 
 
-def _part(a: float, b: float) -> float:
-    return a / b if b and math.isfinite(b) else math.inf
+def _differ(before: float, after: float) -> bool:
+    part = after / before if before and math.isfinite(before) else math.inf
+    return not 1 / FACTOR < part < FACTOR
 
 
 def _number(value: Any, missing: float) -> float:
     return missing if value is None else float(value)
 
 
-def _found(record: Record) -> bool:
-    """Return whether the law was found; runs on suites of known laws say it in two fields."""
-    if "found" in record:
-        return bool(record["found"])
-    return bool(record.get("recovered") or record.get("structure"))
-
-
-def _flag(name: str) -> Callable[[Record], bool]:
-    return lambda record: bool(record.get(name))
-
-
-#: Tests of a run, what is good, and their names.
-_FLAGS: tuple[tuple[Callable[[Record], bool], bool, str], ...] = (
-    (_found, True, "found"),
-    (_flag("on_front"), True, "on front"),
-    (_flag("false_verdict"), False, "false verdict"),
-    (_flag("error"), False, "failed"),
-)
+#: Fields of a run, their names, and which value is good.
+_FLAGS = {
+    "found": ("found", True),
+    "on_front": ("on front", True),
+    "false_verdict": ("false verdict", False),
+    "error": ("failed", False),
+}
 
 
 def _sums(
     old: dict[Key, Record], new: dict[Key, Record], both: Sequence[Key], caption: str
 ) -> RenderableType:
     rows = []
-    for group in dict.fromkeys((key[0], key[2]) for key in both):
-        keys = [key for key in both if (key[0], key[2]) == group]
+    for suite, setting in dict.fromkeys((key[0], key[2]) for key in both):
+        keys = [key for key in both if (key[0], key[2]) == (suite, setting)]
         pairs = [[records[key] for key in keys] for records in (old, new)]
         figures = [
-            *(" -> ".join(str(sum(map(test, each))) for each in pairs) for test, _, _ in _FLAGS),
-            " -> ".join(f"{_seconds(each):.2f}" for each in pairs),
+            " -> ".join(str(sum(_flag(r, field) for r in each)) for each in pairs)
+            for field in _FLAGS
         ]
-        rows.append((f"{group[0]} {group[1]}".strip(), str(len(keys)), *figures))
-    titles = ("suite", "runs>", *(f"{name}>" for _, _, name in _FLAGS), "median s>")
+        seconds = [
+            measured.median(_number(r.get("seconds"), math.nan) for r in each) for each in pairs
+        ]
+        times = " -> ".join(f"{each:.2f}" for each in seconds)
+        rows.append((f"{suite} {setting}".strip(), str(len(keys)), *figures, times))
+    titles = ("suite", "runs>", *(f"{name}>" for name, _ in _FLAGS.values()), "median s>")
     return measured.table("Old -> new", titles, rows, caption)
-
-
-def _seconds(records: Sequence[Record]) -> float:
-    return measured.median(_number(record.get("seconds"), math.nan) for record in records)

@@ -10,8 +10,6 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import math
 import os
 import re
@@ -21,13 +19,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from rich.table import Table
 
 from gsr.benchmarks import measured
 from gsr.benchmarks.measured import Outcome, StructureOutcome, median
 from gsr.benchmarks.suites.curves import Curve, box, constants_of
-from gsr.benchmarks.suites.formulas import rows_of
-from gsr.benchmarks.suites.sampling import Array
+from gsr.benchmarks.suites.problem import Array, rows_of
 from gsr.exceptions import GSRError
 
 #: Largest residual sum of squares that passes, relative to the certified one.
@@ -51,15 +49,8 @@ WILD = -0.1
 PathLike = str | os.PathLike[str]
 
 
-@dataclass(frozen=True)
-class _FileTask:
-    path: Path
-    name: str
-    seed: int
-    options: Mapping[str, Any]
-
-    def fit(self, X: Array, y: Array) -> measured.Fit:
-        return measured.fit(X, y, self.options, seed=self.seed)
+def _fit(task: measured.Task, X: Array, y: Array) -> measured.Fit:
+    return measured.fit(X, y, task.options, seed=task.blank.seed)
 
 
 def run(
@@ -68,27 +59,27 @@ def run(
     """Fit the files of a folder, with the seeds 0..runs-1.
 
     `options` are parameters of the estimator; see `gsr.benchmarks.measured.run` for `how`.
-
-    Raises
-    ------
-    GSRError
-        If the folder has no file of the suite.
     """
-    ending, task, _, names = SUITES[suite]
+    ending, work, kind, _, names = SUITES[suite]
     paths = {path.name.removesuffix(ending): path for path in Path(folder).glob(f"*{ending}")}
     known = sorted(name for name in paths if not names or name in names)
     if not known:
         raise GSRError(f"{os.fspath(folder)}: there is no file {' or '.join(names) or '*'}{ending}")
-    tasks = [task(paths[name], name, seed, options) for name in known for seed in range(runs)]
+    tasks = [
+        measured.Task(kind(suite, name, seed=seed), options, work, paths[name])
+        for name in known
+        for seed in range(runs)
+    ]
     return measured.run(tasks, **how)
 
 
-def _split_target(names: Sequence[str], table: Array, path: PathLike) -> tuple[Array, Array]:
-    """Return the features and the column `target`."""
-    if "target" not in names:
+def _read(path: Path, separator: str) -> tuple[list[str], Array, Array]:
+    """Return the names of the features, the features, and the column `target`."""
+    table = pd.read_csv(path, sep=separator, float_precision="round_trip", dtype=float)
+    if "target" not in table:
         raise GSRError(f"{os.fspath(path)}: no column 'target'")
-    at = list(names).index("target")
-    return np.delete(table, at, axis=1), table[:, at]
+    y = table.pop("target").to_numpy()
+    return list(table), table.to_numpy(), y
 
 
 # ---- nist ----------------------------------------------------------------------------------------
@@ -171,26 +162,22 @@ class NistOutcome(StructureOutcome):
     model: str = ""
 
 
-class _NistTask(_FileTask):
-    def blank(self) -> NistOutcome:
-        return NistOutcome("nist", self.name, seed=self.seed)
-
-    def run(self) -> NistOutcome:
-        data = read_nist(self.path)
-        fitted = self.fit(data.X, data.y)
-        total = float(np.sum((fitted.model.predict(data.X) - data.y) ** 2))
-        total = total if math.isfinite(total) else math.inf
-        outcome = measured.judged(self.blank(), fitted, data.curve, data.X, data.y)
-        rounding = len(data.y) * (ROUNDING * float(np.std(data.y))) ** 2
-        near = total <= max(RATIO * data.rss, rounding)
-        n_certified = len(data.constants)
-        return replace(
-            outcome,
-            ratio=total / data.rss,
-            n_certified=n_certified,
-            model=data.model,
-            found=near and outcome.n_constants <= n_certified + SPARE,
-        )
+def _fit_nist(task: measured.Task) -> Any:
+    data = read_nist(task.subject)
+    fitted = _fit(task, data.X, data.y)
+    total = float(np.sum((fitted.model.predict(data.X) - data.y) ** 2))
+    total = total if math.isfinite(total) else math.inf
+    outcome = measured.judged(task.blank, fitted, data.curve, data.X, data.y)
+    rounding = len(data.y) * (ROUNDING * float(np.std(data.y))) ** 2
+    near = total <= max(RATIO * data.rss, rounding)
+    n_certified = len(data.constants)
+    return replace(
+        outcome,
+        ratio=total / data.rss,
+        n_certified=n_certified,
+        model=data.model,
+        found=near and outcome.n_constants <= n_certified + SPARE,
+    )
 
 
 def _nist_outcomes(outcomes: Sequence[NistOutcome]) -> Table:
@@ -224,16 +211,10 @@ def historical(name: str, names: Sequence[str], X: Array) -> Curve:
     return Curve(name, row["formula"], constants_of(row["constants"]), box(names, X), len(X))
 
 
-class _EmpiricalTask(_FileTask):
-    def blank(self) -> StructureOutcome:
-        return StructureOutcome("empirical", self.name, seed=self.seed)
-
-    def run(self) -> StructureOutcome:
-        with self.path.open(newline="", encoding="utf-8") as file:
-            names, *rows = list(csv.reader(file))
-        X, y = _split_target(names, np.array(rows, dtype=float), self.path)
-        curve = historical(self.name, [name for name in names if name != "target"], X)
-        return measured.judged(self.blank(), self.fit(X, y), curve, X, y)
+def _fit_empirical(task: measured.Task) -> Any:
+    names, X, y = _read(task.subject, ",")
+    curve = historical(task.blank.problem, names, X)
+    return measured.judged(task.blank, _fit(task, X, y), curve, X, y)
 
 
 def _empirical_outcomes(outcomes: Sequence[StructureOutcome]) -> Table:
@@ -266,28 +247,20 @@ class BlackBoxOutcome(Outcome):
     n_features: int = 0
 
 
-class _BlackBoxTask(_FileTask):
-    def blank(self) -> BlackBoxOutcome:
-        return BlackBoxOutcome("blackbox", self.name, seed=self.seed)
-
-    def run(self) -> BlackBoxOutcome:
-        with gzip.open(self.path, "rt", encoding="utf-8") as file:
-            names = file.readline().split()
-            X, y = _split_target(names, np.loadtxt(file, ndmin=2), self.path)
-        train, test = split(len(y), self.seed)
-        fitted = self.fit(X[train], y[train])
-        r2, r2_train = (
-            measured.r2(fitted.model.predict(X[rows]), y[rows]) for rows in (test, train)
-        )
-        return replace(
-            self.blank(),
-            **fitted.noted(),
-            found=r2 >= WILD,
-            r2=r2,
-            r2_train=r2_train,
-            n_rows=len(train),
-            n_features=X.shape[1],
-        )
+def _fit_blackbox(task: measured.Task) -> Any:
+    _, X, y = _read(task.subject, r"\s+")
+    train, test = split(len(y), task.blank.seed)
+    fitted = _fit(task, X[train], y[train])
+    r2, r2_train = (measured.r2(fitted.model.predict(X[rows]), y[rows]) for rows in (test, train))
+    return replace(
+        task.blank,
+        **fitted.noted(),
+        found=r2 >= WILD,
+        r2=r2,
+        r2_train=r2_train,
+        n_rows=len(train),
+        n_features=X.shape[1],
+    )
 
 
 def _blackbox_outcomes(outcomes: Sequence[BlackBoxOutcome]) -> Table:
@@ -315,7 +288,8 @@ class Suite(NamedTuple):
     """A kind of files."""
 
     ending: str
-    task: Callable[..., measured.Task]
+    work: Callable[[measured.Task], Any]
+    outcome: Callable[..., Outcome]
     #: Makes the table of the outcomes.
     table: Callable[[Sequence[Any]], Table]
     #: Names of the files, if others are left out.
@@ -323,7 +297,9 @@ class Suite(NamedTuple):
 
 
 SUITES = {
-    "nist": Suite(".dat", _NistTask, _nist_outcomes),
-    "empirical": Suite(".csv", _EmpiricalTask, _empirical_outcomes, tuple(TRUTHS)),
-    "blackbox": Suite(".tsv.gz", _BlackBoxTask, _blackbox_outcomes),
+    "nist": Suite(".dat", _fit_nist, NistOutcome, _nist_outcomes),
+    "empirical": Suite(
+        ".csv", _fit_empirical, StructureOutcome, _empirical_outcomes, tuple(TRUTHS)
+    ),
+    "blackbox": Suite(".tsv.gz", _fit_blackbox, BlackBoxOutcome, _blackbox_outcomes),
 }

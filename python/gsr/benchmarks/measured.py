@@ -1,4 +1,4 @@
-"""What the benchmarks on measured data share: fits, their outcomes and tables of them."""
+"""Fits of data with errors and their outcomes; the suites `curves` and `nolaw`."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from itertools import product
+from typing import Any, TypeVar
 
 import numpy as np
 from rich import box
+from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 from gsr.benchmarks import runner
-from gsr.benchmarks.family import judge
-from gsr.benchmarks.suites.curves import Curve
-from gsr.benchmarks.suites.sampling import Array
+from gsr.benchmarks.structure import judge
+from gsr.benchmarks.suites.curves import ERRORS, Curve
+from gsr.benchmarks.suites.problem import Array
 
 #: Verdicts of the estimator that claim that the residuals have no structure.
-CLAIMS = ("rounding", "noise", "exact", "within noise")
+CLAIMS = ("rounding", "noise")
 WARM_UP_SECONDS = 0.2
 
 
@@ -42,8 +44,7 @@ class Fit:
     @property
     def level(self) -> str:
         """The estimator's own verdict about the chosen law."""
-        names = ("level_", "verdict_")
-        return str(next((getattr(self.model, n) for n in names if hasattr(self.model, n)), ""))
+        return str(self.model.level_)
 
     def noted(self) -> dict[str, Any]:
         """Return the fields of an `Outcome` that every fit has."""
@@ -106,19 +107,7 @@ AnyOutcome = TypeVar("AnyOutcome", bound=StructureOutcome)
 def fit(
     X: Array, y: Array, options: Mapping[str, Any], *, seed: int = 0, sigma: Array | None = None
 ) -> Fit:
-    """Fit the estimator on one thread.
-
-    Parameters
-    ----------
-    X, y : array
-        Training rows.
-    options : mapping
-        Parameters of the estimator, and `cpu_time`; see `gsr.benchmarks.runner.with_cpu_limit`.
-    seed : int
-        Its random state.
-    sigma : array, optional
-        Standard deviations of y.
-    """
+    """Fit the estimator on one thread."""
     from gsr import GSRRegressor
 
     model = GSRRegressor(**{"random_state": seed, "n_jobs": 1, **runner.with_cpu_limit(options)})
@@ -128,21 +117,18 @@ def fit(
     return Fit(model, time.perf_counter() - start[0], time.process_time() - start[1])
 
 
-class Task(Protocol):
-    """One fit of a suite, picklable. Its outcome is a dataclass with a field `error`."""
+@dataclass(frozen=True)
+class Task:
+    """One fit of a suite, picklable."""
 
-    @property
-    def options(self) -> Mapping[str, Any]:
-        """Parameters of the estimator."""
-        ...
-
-    def blank(self) -> Any:
-        """Return the outcome before anything is known."""
-        ...
-
-    def run(self) -> Any:
-        """Fit, judge and return the outcome."""
-        ...
+    #: The outcome before anything is known: a dataclass with a field `error`.
+    blank: Any
+    #: Parameters of the estimator.
+    options: Mapping[str, Any]
+    #: Fits, judges and returns the outcome; a function of a module.
+    work: Callable[[Task], Any]
+    #: What is fitted.
+    subject: Any
 
 
 def run(
@@ -156,18 +142,18 @@ def run(
 
     See `gsr.benchmarks.runner.run` for the parameters.
     """
-    work = runner.Work[Any, Any](_do, _failed, _warm_up)
+    work = runner.Work(_do, _failed, _warm_up)
     return runner.run(tasks, work, jobs=jobs, json_path=json_path, progress=progress)
 
 
 def _do(task: Task) -> Any:
     with warnings.catch_warnings():  # the outcome says what matters
         warnings.simplefilter("ignore")
-        return task.run()
+        return task.work(task)
 
 
 def _failed(task: Task, error: str) -> Any:
-    return replace(task.blank(), error=error)
+    return replace(task.blank, error=error)
 
 
 def _warm_up(task: Task) -> None:
@@ -261,3 +247,145 @@ def table(
     for *row, last in rows:
         made.add_row(*map(escape, row), Text(last, no_wrap=True, overflow="ellipsis"))
     return made
+
+
+# ---- the suite curves: laws with constants inside, from few rows with errors ---------------------
+
+#: Characters of a curve's name in tables.
+NAME = 22
+
+
+def _fit_curve(task: Task) -> Any:
+    curve, blank = task.subject, task.blank
+    X, y, sigma = curve.train(blank.seed, blank.errors)
+    fitted = fit(X, y, task.options, seed=blank.seed, sigma=sigma)
+    return judged(blank, fitted, curve, *curve.test(blank.seed))
+
+
+def run_curves(
+    curves: Iterable[Curve],
+    *,
+    options: Mapping[str, Any],
+    errors: Sequence[str] = ERRORS,
+    runs: int = 1,
+    **how: Any,
+) -> list[StructureOutcome]:
+    """Fit every curve with every kind of error, with the seeds 0..runs-1.
+
+    `options` are parameters of the estimator; see `run` for `how`.
+    """
+    chosen = list(curves)
+    tasks = [
+        Task(StructureOutcome("curves", curve.name, kind, seed), options, _fit_curve, curve)
+        for kind in errors
+        for curve in chosen
+        for seed in range(runs)
+    ]
+    return run(tasks, **how)
+
+
+def curve_tables(outcomes: Sequence[StructureOutcome]) -> RenderableType:
+    """Return a table of the single curves, and one of the kinds of error."""
+
+    def short_name(each: StructureOutcome) -> str:
+        return each.problem if len(each.problem) <= NAME else each.problem[: NAME - 1] + "…"
+
+    columns = {"curve": short_name, "errors": lambda each: each.errors, **STRUCTURE}
+    single = outcome_table("Curves", columns, outcomes, MARK)
+    kinds = dict.fromkeys(each.errors for each in outcomes)
+    groups = [[each for each in outcomes if each.errors == kind] for kind in kinds]
+    caption = "Spare: those of the found laws that have one constant more than the truth."
+    return Group(single, outcome_table("By kind of error", BY_KIND, groups, caption))
+
+
+def _sum(field: str) -> Callable[[Sequence[StructureOutcome]], str]:
+    return lambda group: str(sum(getattr(each, field) for each in group))
+
+
+#: Columns of a group of outcomes.
+BY_KIND: Columns = {
+    "errors": lambda group: group[0].errors,
+    "fits>": lambda group: str(len(group)),
+    "found>": _sum("found"),
+    "spare>": lambda group: str(sum(each.structure == "spare" for each in group)),
+    "on\nfront>": _sum("on_front"),
+    "false\nverdicts>": _sum("false_verdict"),
+    "median\nR2>": lambda group: f"{median(each.r2 for each in group):.5f}",
+    "worst\nR2>": lambda group: f"{min(each.r2 for each in group):.4g}",
+    "median\ns>": lambda group: f"{median(each.seconds for each in group):.2f}",
+    "ended\nearly>": lambda group: (
+        f"{100 * sum(each.ended_early for each in group) / len(group):.0f} %"
+    ),
+}
+
+
+def list_curves(curves: Iterable[Curve]) -> Table:
+    """Return a table of curves: formula, constants and rows."""
+    rows = []
+    for each in curves:
+        constants = ", ".join(f"{name} = {value:g}" for name, value in each.constants.items())
+        ranges = ", ".join(f"{f.rule}({f.low:g}, {f.high:g})" for f in each.features)
+        rows.append(
+            (each.name, each.formula.replace("**", "^"), constants, ranges, str(each.n_rows))
+        )
+    return table("Curves", ("curve", "y", "constants", "features", "rows>"), rows)
+
+
+# ---- the suite nolaw: pure noise, where the only right law is a constant -------------------------
+
+#: Distributions of the target.
+TARGETS: dict[str, Callable[[np.random.Generator, int], Array]] = {
+    "normal": lambda rng, n: 3.0 + rng.standard_normal(n),
+    "uniform": lambda rng, n: rng.uniform(0.0, 10.0, n),
+    "lognormal": lambda rng, n: rng.lognormal(1.0, 0.5, n),
+    "student": lambda rng, n: rng.standard_t(3, n),
+    "counts": lambda rng, n: rng.poisson(6.0, n).astype(float),
+}
+#: Rows and features of a table.
+SIZES = (
+    (12, 1), (20, 1), (20, 3), (30, 1), (30, 5), (50, 1), (50, 2), (50, 10), (80, 1), (100, 3),
+    (100, 8), (150, 1), (150, 20), (200, 2), (200, 5), (300, 1), (300, 12), (500, 4), (700, 1),
+    (1000, 3),
+)  # fmt: skip
+#: Tables of a run: all sizes of all distributions.
+N_TABLES = len(TARGETS) * len(SIZES)
+
+
+def _noise(target: str, n_rows: int, n_features: int, seed: int) -> tuple[Array, Array]:
+    rng = np.random.default_rng([seed, list(TARGETS).index(target), n_rows, n_features])
+    X = rng.uniform(0.5, 5.0, (n_rows, n_features))
+    X[:, 1::2] = rng.standard_normal(X[:, 1::2].shape)
+    X = np.sort(X, axis=0) if n_features == 1 else X
+    return X, TARGETS[target](rng, n_rows)
+
+
+def _fit_noise(task: Task) -> Any:
+    fitted = fit(*_noise(*task.subject), task.options, seed=task.blank.seed)
+    found = not fitted.chosen.uses_features
+    return replace(task.blank, **fitted.noted(), found=found)
+
+
+def run_noise(*, options: Mapping[str, Any], runs: int = 1, **how: Any) -> list[Outcome]:
+    """Fit 100 tables, with the seeds 0..runs-1, by an estimator with these options."""
+    tasks = []
+    for target, (rows, features), seed in product(TARGETS, SIZES, range(runs)):
+        name = f"{target}, {rows} rows, {features} features"
+        blank = Outcome("nolaw", name, errors=target, seed=seed)
+        tasks.append(Task(blank, options, _fit_noise, (target, rows, features, seed)))
+    return run(tasks, **how)
+
+
+def noise_tables(outcomes: Sequence[Outcome]) -> Table:
+    """Return one line per distribution, and the laws that are more than a constant."""
+    wrong = [each for each in outcomes if not each.found]
+    rows = []
+    for kind in dict.fromkeys(each.errors for each in outcomes):
+        group = [each for each in outcomes if each.errors == kind]
+        right = sum(each.found for each in group)
+        early = sum(each.ended_early for each in group)
+        seconds = median(each.seconds for each in group)
+        rows.append((kind, f"{right} of {len(group)}", f"{early}", f"{seconds:.1f}", ""))
+    rows += [(each.problem, "", "", "", each.error or each.equation) for each in wrong]
+    titles = ("noise", "constant law>", "ended early>", "median s>", "law")
+    right = len(outcomes) - len(wrong)
+    return table("Noise without a law", titles, rows, f"{right} of {len(outcomes)} right.")

@@ -1,28 +1,151 @@
-"""Prove with SymPy that an expression vanishes."""
+"""Exact arithmetic for the proof of a law: closed forms of constants, expressions that vanish."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from functools import cache
+from math import pi, sqrt
 from typing import Any
 
 import mpmath
 import sympy
 
+#: Precision at which constants are found and compared.
+DIGITS = 100
+IDENTIFY_AT = mpmath.mpf("1e-50")
+LARGEST = 10**12
+#: How far a fitted constant may be from its closed form, relatively.
+GUESS_AT = 1e-7
+#: A fitted constant below this is taken for zero, too.
+NOTHING_AT = 1e-9
+MOST_GUESSES = 4
+#: Largest denominators of a guessed rational, and of a rational beside an irrational unit.
+DECIMAL, SMALL = 1000, 60
+TURNS = 8
+
+
+def identify(constant: Any) -> Any:
+    """Return the closed form of an mpmath number as a SymPy expression, None if there is none.
+
+    Tried are rationals, logarithms and roots of rationals, both also times a power of pi, and
+    rational multiples of exp, log, 1/log, cos, sin of small rationals.
+    """
+    for attempt in (_rational, _logarithm, _root, _with_pi, _multiple):
+        found = attempt(constant)
+        if found is not None:
+            return found
+    return None
+
+
+def _rational(constant: Any) -> Any:
+    near = Fraction(*mpmath.libmp.to_rational(constant._mpf_)).limit_denominator(LARGEST)
+    error = abs(mpmath.mpf(near.numerator) / near.denominator - constant)
+    if error > IDENTIFY_AT * abs(constant):
+        return None
+    return sympy.Rational(near.numerator, near.denominator)
+
+
+def _logarithm(constant: Any) -> Any:
+    """Find log(rational)/k."""
+    for k in range(1, 13):
+        if abs(k * constant) < 50 and (inside := _rational(mpmath.exp(k * constant))):
+            return sympy.log(inside) / k
+    return None
+
+
+def _root(constant: Any) -> Any:
+    """Find the k-th root of a rational."""
+    for k in range(2, 7):
+        if inside := _rational(abs(constant) ** k):
+            return int(mpmath.sign(constant)) * sympy.root(inside, k)
+    return None
+
+
+def _with_pi(constant: Any) -> Any:
+    """Find sqrt(rational) pi^(j/2), or the logarithm of it."""
+    for j in (2, -2, 1, -1, 4, -4, 3, -3, 6, -6):
+        unit, power = mpmath.pi**j, sympy.pi ** sympy.Rational(j, 2)
+        if inside := _rational(constant**2 / unit):
+            return int(mpmath.sign(constant)) * sympy.sqrt(inside) * power
+        if abs(constant) < 25 and (inside := _rational(mpmath.exp(2 * constant) / unit)):
+            return sympy.log(inside * sympy.pi**j) / 2
+    return None
+
+
+def _multiple(constant: Any) -> Any:
+    """Find a rational multiple of exp, log, 1/log, cos, sin of a small rational."""
+    for unit, value in _units():
+        if factor := _rational(constant / value):
+            return factor * unit
+    return None
+
+
+@cache
+def _units() -> list[tuple[Any, Any]]:
+    small = {sympy.Rational(n, d) for n in range(1, 21) for d in (1, 2, 3, 4, 5, 10)}
+    forms = []
+    for r in sorted(small):
+        forms += [sympy.exp(r), sympy.exp(-r), sympy.cos(r), sympy.sin(r)]
+        forms += [sympy.log(r), 1 / sympy.log(r)] if r > 1 else []
+    return [(form, mpmath.mpf(form.evalf(DIGITS))) for form in forms]
+
+
+# ---- guesses -----------------------------------------------------------------------------------
+
+
+def guesses(value: float) -> list[Any]:
+    """Return closed forms near a fitted number, simplest first; the number itself if none is.
+
+    Tried are rationals, rational multiples of sqrt(2), sqrt(3) and powers of pi, and rationals
+    with quarter turns added, as in a phase. A guess is no proof: it is for the caller to test.
+    """
+    found = {form: cost for cost, form in _near(value)}
+    if not found:
+        return [sympy.Rational(value)]
+    return sorted(found, key=lambda form: found[form])[:MOST_GUESSES]
+
+
+def _near(value: float) -> Iterator[tuple[float, Any]]:
+    if abs(value) <= NOTHING_AT:
+        yield 0.0, sympy.Integer(0)
+    if (plain := _simple(value, DECIMAL)) is not None:
+        yield _height(plain), sympy.Rational(plain)
+    for unit, size in _irrational():
+        if (factor := _simple(value / size, SMALL)) is not None:
+            yield 10.0 * _height(factor), sympy.Rational(factor) * unit
+    for quarter in (k for k in range(-TURNS, TURNS + 1) if k):
+        rest = _simple(value - quarter * pi / 2, SMALL, abs(value))
+        if rest is not None:
+            turned = sympy.Rational(rest) + sympy.Rational(quarter, 2) * sympy.pi
+            yield 100.0 * _height(rest) * abs(quarter), turned
+
+
+def _simple(value: float, largest: int, scale: float | None = None) -> Fraction | None:
+    near = Fraction(value).limit_denominator(largest)
+    close = abs(float(near) - value) <= GUESS_AT * (abs(value) if scale is None else scale)
+    return near if close and near else None
+
+
+def _height(value: Fraction) -> float:
+    return float(abs(value.numerator) + value.denominator)
+
+
+@cache
+def _irrational() -> list[tuple[Any, float]]:
+    half = sympy.Rational(1, 2)
+    powers = [(sympy.pi ** (half * j), pi ** (j / 2)) for j in (2, -2, 4, -4, 1, -1)]
+    roots = [(sympy.sqrt(k), sqrt(k)) for k in (2, 3)]
+    return powers + roots + [(sympy.sqrt(2) * form, sqrt(2) * size) for form, size in powers[-2:]]
+
+
+# ---- proof that an expression vanishes -----------------------------------------------------------
+
 SAME_AT = mpmath.mpf("1e-60")
 
 
 def is_zero(difference: Any, constants: Mapping[Any, Any]) -> bool:
-    """Tell whether the difference can be reduced to zero, cheap ways first.
-
-    Parameters
-    ----------
-    difference : sympy.Expr
-        Real in the domain of interest.
-    constants : mapping
-        Symbols that stand for constants without a closed form, and their values as mpmath
-        numbers. The difference counts as zero if every function of the variables in it has
-        a coefficient that is zero to 60 digits.
-    """
+    """Tell whether the difference can be reduced to zero, cheap ways first."""
     return any(_vanishes(_attempt(each, difference), constants) for each in STRATEGIES)
 
 
@@ -84,10 +207,6 @@ def _numerator(expression: Any) -> Any:
     return sympy.expand(sympy.numer(sympy.together(expression)))
 
 
-def _exponentials(expression: Any) -> Any:
-    return sympy.expand(sympy.powsimp(_numerator(expression.rewrite(sympy.exp))))
-
-
 STRATEGIES: tuple[Callable[[Any], Any], ...] = (
     lambda e: e,
     _split_logs,
@@ -95,7 +214,7 @@ STRATEGIES: tuple[Callable[[Any], Any], ...] = (
     lambda e: sympy.expand(sympy.expand_trig(sympy.expand(e))),
     lambda e: sympy.expand(e.rewrite(sympy.exp)),
     _numerator,
-    _exponentials,
+    lambda e: sympy.expand(sympy.powsimp(_numerator(e.rewrite(sympy.exp)))),
     lambda e: _numerator(_split_roots(e)),
     lambda e: _numerator(_split_logs(e)),
     lambda e: _numerator(sympy.expand_trig(e)),

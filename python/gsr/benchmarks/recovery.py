@@ -22,7 +22,7 @@ import mpmath
 import sympy
 
 from gsr.benchmarks import proof
-from gsr.benchmarks.closed_forms import DIGITS, guesses, identify
+from gsr.benchmarks.proof import DIGITS, guesses, identify
 from gsr.benchmarks.suites import Problem
 from gsr.deadline import TimeUp, deadline
 
@@ -75,19 +75,7 @@ class _UnprovedError(Exception):
 def check(
     equation: Equation, problem: Problem, seed: int = 0, time_limit: float = 10.0
 ) -> Recovery:
-    """Decide whether `equation` is the truth of `problem`.
-
-    Parameters
-    ----------
-    equation : Equation
-        Its symbols are called y and x1..xd.
-    problem : Problem
-        Gives the truth and the domain in which points are drawn.
-    seed : int
-        Seed of those points.
-    time_limit : float
-        Seconds after which the check gives up; like any failure it counts as not recovered.
-    """
+    """Decide whether `equation` is the truth of `problem`."""
     try:
         with _PRECISION, mpmath.workdps(DIGITS), deadline(time_limit):
             return Recovery(True, "proved", _recover(equation, problem, seed))
@@ -203,23 +191,21 @@ def _named(expression: Any) -> Any:
 
 def _scaled(terms: Terms) -> Terms:
     """Take the leading coefficient out of every sum with floats under a power or a logarithm."""
+
+    def is_fitted(e: Any) -> bool:
+        return bool(e.args[0].is_Add and e.args[0].has(sympy.Float))
+
     found: list[tuple[float, Any]] = []
     for coefficient, expression in terms:
         if expression.has(sympy.Float):
-            expression = expression.replace(_is_fitted_power, _without_lead)
-            expression = expression.replace(_is_fitted_modulus, _without_lead)
+            expression = expression.replace(lambda e: e.is_Pow and is_fitted(e), _without_lead)
+            expression = expression.replace(
+                lambda e: isinstance(e, sympy.Abs) and is_fitted(e), _without_lead
+            )
             expression = sympy.expand_mul(sympy.expand_log(expression))
         parts = (each.as_coeff_Mul() for each in sympy.Add.make_args(expression))
         found += [(coefficient * float(c), e) for c, e in parts]
     return found
-
-
-def _is_fitted_power(e: Any) -> bool:
-    return bool(e.is_Pow and e.base.is_Add and e.base.has(sympy.Float))
-
-
-def _is_fitted_modulus(e: Any) -> bool:
-    return isinstance(e, sympy.Abs) and bool(e.args[0].is_Add and e.args[0].has(sympy.Float))
 
 
 def _without_lead(e: Any) -> Any:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
 import multiprocessing
 import os
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -24,61 +23,31 @@ from gsr import files
 SAVE_EVERY = 10.0
 
 
-class Outcome(Protocol):
-    """A dataclass that tells how a task ended."""
+class Work(NamedTuple):
+    """What to do with a task. All three are functions of a module, so that they can travel.
 
-    @property
-    def problem(self) -> str:
-        """Name of the problem."""
-        ...
-
-    @property
-    def found(self) -> bool:
-        """Whether the law was found."""
-        ...
-
-
-Task = TypeVar("Task")
-Result = TypeVar("Result", bound=Outcome)
-
-
-@dataclass(frozen=True)
-class Work(Generic[Task, Result]):
-    """What to do with a task. All three are functions of a module, so that they can travel."""
+    An outcome is a dataclass with the fields `problem` and `found`.
+    """
 
     #: Turns a task into its outcome.
-    do: Callable[[Task], Result]
+    do: Callable[[Any], Any]
     #: Makes the outcome of a task from what was raised.
-    failed: Callable[[Task, str], Result]
+    failed: Callable[[Any, str], Any]
     #: Called once in every process with the first task, before any is timed.
-    start: Callable[[Task], None]
+    start: Callable[[Any], None]
 
 
 def run(
-    tasks: Sequence[Task],
-    work: Work[Task, Result],
+    tasks: Sequence[Any],
+    work: Work,
     *,
     jobs: int = 1,
     json_path: str | os.PathLike[str] | None = None,
     progress: bool = True,
-) -> list[Result]:
-    """Return the outcomes in the order of the tasks; after Ctrl-C only the finished ones.
-
-    Parameters
-    ----------
-    tasks : sequence
-        They must be picklable if there are several jobs.
-    work : Work
-        What to do with each.
-    jobs : int
-        Processes.
-    json_path : path-like, optional
-        Where the outcomes are written as a JSON list, also after an interruption.
-    progress : bool
-        Show a progress bar on standard error.
-    """
+) -> list[Any]:
+    """Return the outcomes in the order of the tasks; after Ctrl-C only the finished ones."""
     check_path(json_path)
-    done: dict[int, Result] = {}
+    done: dict[int, Any] = {}
     save_at = time.monotonic() + SAVE_EVERY
     with _progress(len(tasks), progress) as advance, suppress(KeyboardInterrupt):
         for number, outcome in _outcomes(tasks, work, jobs):
@@ -113,14 +82,7 @@ def with_cpu_limit(options: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-def message(error: BaseException) -> str:
-    """Return an error as one line."""
-    return f"{type(error).__name__}: {error}"
-
-
-def _outcomes(
-    tasks: Sequence[Task], work: Work[Task, Result], jobs: int
-) -> Iterator[tuple[int, Result]]:
+def _outcomes(tasks: Sequence[Any], work: Work, jobs: int) -> Iterator[tuple[int, Any]]:
     if not tasks:
         return
     if jobs > 1:
@@ -131,9 +93,7 @@ def _outcomes(
         yield number, _one(work, task)
 
 
-def _parallel(
-    tasks: Sequence[Task], work: Work[Task, Result], jobs: int
-) -> Iterator[tuple[int, Result]]:
+def _parallel(tasks: Sequence[Any], work: Work, jobs: int) -> Iterator[tuple[int, Any]]:
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(
         min(jobs, len(tasks)),
@@ -145,7 +105,7 @@ def _parallel(
         futures = {pool.submit(_one, work, task): k for k, task in enumerate(tasks)}
         for future in as_completed(futures):
             number = futures[future]
-            yield number, _result(future, work, tasks[number])
+            yield number, _outcome(future.result, work, tasks[number])
     except BaseException:
         # Runs under way may last long: end the processes of this pool, and no others.
         for worker in set(multiprocessing.active_children()) - others:
@@ -155,34 +115,31 @@ def _parallel(
         pool.shutdown(cancel_futures=True)
 
 
-def _one(work: Work[Task, Result], task: Task) -> Result:
+def _one(work: Work, task: Any) -> Any:
+    return _outcome(lambda: work.do(task), work, task)
+
+
+def _outcome(result: Callable[[], Any], work: Work, task: Any) -> Any:
     try:
-        return work.do(task)
-    except Exception as error:
-        return work.failed(task, message(error))
+        return result()
+    except Exception as error:  # also if the process died, or the outcome could not travel
+        return work.failed(task, f"{type(error).__name__}: {error}")
 
 
-def _result(future: Future[Result], work: Work[Task, Result], task: Task) -> Result:
-    try:
-        return future.result()
-    except Exception as error:  # the process died, or the outcome could not travel
-        return work.failed(task, message(error))
-
-
-def _start_worker(work: Work[Task, Result], task: Task) -> None:
+def _start_worker(work: Work, task: Any) -> None:
     """Leave Ctrl-C to the parent, which ends the workers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _warm_up(work, task)
 
 
-def _warm_up(work: Work[Task, Result], task: Task) -> None:
+def _warm_up(work: Work, task: Any) -> None:
     """Load code and caches outside the timing; a failure will show again in the runs."""
     with suppress(Exception):
         work.start(task)
 
 
 @contextmanager
-def _progress(total: int, visible: bool) -> Iterator[Callable[[Outcome], None]]:
+def _progress(total: int, visible: bool) -> Iterator[Callable[[Any], None]]:
     bar = Progress(
         TextColumn("{task.description:<13}"),
         BarColumn(),
@@ -194,11 +151,9 @@ def _progress(total: int, visible: bool) -> Iterator[Callable[[Outcome], None]]:
     )
     with bar:
         task = bar.add_task("", total=total, found=0)
-        found = 0
 
-        def advance(outcome: Outcome) -> None:
-            nonlocal found
-            found += outcome.found
+        def advance(outcome: Any) -> None:
+            found = bar.tasks[task].fields["found"] + outcome.found
             bar.update(task, advance=1, description=outcome.problem, found=found)
 
         yield advance
@@ -209,11 +164,5 @@ def write_json(rows: Iterable[Any], path: str | os.PathLike[str]) -> None:
 
     The file is replaced in one step, so a reader never sees half of it.
     """
-    records = [
-        {
-            key: None if isinstance(value, float) and not math.isfinite(value) else value
-            for key, value in asdict(row).items()
-        }
-        for row in rows
-    ]
+    records = [files.plain(asdict(row)) for row in rows]
     files.write(path, json.dumps(records, indent=1, allow_nan=False) + "\n")

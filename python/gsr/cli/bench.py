@@ -30,7 +30,7 @@ examples:
 #: Runs of a problem of known law, and seconds of a fit, unless told.
 RUNS, SECONDS = 25, 10.0
 #: Suites whose data are files that are not part of the project, and others of no known law.
-ON_FILES, OTHERS = ("nist", "empirical", "blackbox"), ("curves", "nolaw")
+ON_FILES, OTHERS = ("nist", "empirical", "blackbox"), ("curves", "nolaw", "trajectories")
 
 
 def add(commands: terminal.Parsers) -> None:
@@ -44,7 +44,8 @@ def add(commands: terminal.Parsers) -> None:
     told = (
         "suites or problems; paper is the five suites of the paper, all is every suite of known "
         "laws. On their own: curves (standard curves from few rows with errors; names of curves "
-        "may follow), nolaw (noise), and with --data nist, empirical, blackbox"
+        "may follow), nolaw (noise), trajectories (systems of ODEBench from their series, without "
+        "derivatives), and with --data nist, empirical, blackbox"
     )
     option("names", told, nargs="*", metavar="SUITE")
     told = "of the estimator; paper is told the library of each problem; default: default"
@@ -60,7 +61,10 @@ def add(commands: terminal.Parsers) -> None:
     told = "write all runs, or all timings, there"
     option("--json", told, type=terminal.writable_file, metavar="FILE")
     option("--s-gsr", "look for y = f(x) only, the paper's s-GSR", action="store_true")
-    told = "Gaussian noise in y, in fractions of its root mean square"
+    told = (
+        "Gaussian noise in y, in fractions of its root mean square; of trajectories in fractions "
+        "of the standard deviation of each state, with half of the rows removed"
+    )
     option("--noise", told, type=_levels, default=(0.0,), metavar="F,...")
     told = (
         "of curves: none, constant (2 %% of the standard deviation of y), relative (5 %% of "
@@ -142,7 +146,7 @@ def _show_tables(outcomes: Sequence[Any], wanted: int, tables: Callable[[Any], A
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from gsr.benchmarks.report import list_problems
+    from gsr.benchmarks.suite_runs import list_problems
     from gsr.benchmarks.suites import select
 
     terminal.console().print(list_problems(_selected(select, arguments.names or ["all"])))
@@ -150,7 +154,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from gsr.benchmarks import report, suite_runs
+    from gsr.benchmarks import suite_runs
     from gsr.benchmarks.suites import select
 
     problems, runs = _selected(select, arguments.names), arguments.runs or RUNS
@@ -165,20 +169,20 @@ def _run(arguments: argparse.Namespace) -> int:
         json_path=arguments.json,
         estimator_options={k: v for k, v in options.items() if v is not None} or None,
     )
-    return _show_tables(rows, len(problems) * runs * len(arguments.noise), report.tables)
+    return _show_tables(rows, len(problems) * runs * len(arguments.noise), suite_runs.tables)
 
 
 # ---- suites of measured data, or data like it ----------------------------------------------------
 
 
 def _run_measured(arguments: argparse.Namespace, suite: str, names: list[str]) -> int:
-    from gsr.benchmarks import nolaw
+    from gsr.benchmarks import measured
 
     if arguments.list:
         if suite != "curves":
             arguments.error("--list goes with curves and with suites of known laws")
         return _list_curves(names)
-    if arguments.noise != (0.0,):
+    if arguments.noise != (0.0,) and suite != "trajectories":
         arguments.error(f"{suite} does not take --noise")
     if names and suite != "curves":
         arguments.error(f"{suite} stands alone")
@@ -192,24 +196,28 @@ def _run_measured(arguments: argparse.Namespace, suite: str, names: list[str]) -
         return _run_curves(arguments, names, how)
     if suite in ON_FILES:
         return _run_files(arguments, suite, how)
-    return _show_tables(nolaw.run(**how), nolaw.N_TABLES * how["runs"], nolaw.tables)
+    if suite == "trajectories":
+        return _run_trajectories(arguments, how)
+    return _show_tables(
+        measured.run_noise(**how), measured.N_TABLES * how["runs"], measured.noise_tables
+    )
 
 
 def _list_curves(names: list[str]) -> int:
-    from gsr.benchmarks import curve_runs
+    from gsr.benchmarks import measured
     from gsr.benchmarks.suites.curves import select_curves
 
-    terminal.console().print(curve_runs.list_curves(_selected(select_curves, names)))
+    terminal.console().print(measured.list_curves(_selected(select_curves, names)))
     return terminal.OK
 
 
 def _run_curves(arguments: argparse.Namespace, names: list[str], how: dict[str, Any]) -> int:
-    from gsr.benchmarks import curve_runs
+    from gsr.benchmarks import measured
     from gsr.benchmarks.suites.curves import ERRORS, select_curves
 
     curves, kinds = _selected(select_curves, names), arguments.errors or ERRORS
-    outcomes = curve_runs.run(curves, errors=kinds, **how)
-    return _show_tables(outcomes, len(curves) * len(kinds) * how["runs"], curve_runs.tables)
+    outcomes = measured.run_curves(curves, errors=kinds, **how)
+    return _show_tables(outcomes, len(curves) * len(kinds) * how["runs"], measured.curve_tables)
 
 
 def _run_files(arguments: argparse.Namespace, suite: str, how: dict[str, Any]) -> int:
@@ -219,3 +227,12 @@ def _run_files(arguments: argparse.Namespace, suite: str, how: dict[str, Any]) -
         arguments.error(f"{suite} needs --data, the folder of its files")
     outcomes = data_files.run(suite, arguments.data, **how)
     return _show_tables(outcomes, len(outcomes), data_files.SUITES[suite].table)
+
+
+def _run_trajectories(arguments: argparse.Namespace, how: dict[str, Any]) -> int:
+    from gsr.benchmarks import trajectory_runs
+
+    if arguments.max_time is None and how["options"]["max_time"] is not None:
+        how["options"]["max_time"] = trajectory_runs.SECONDS
+    outcomes = trajectory_runs.run(noises=arguments.noise, **how)
+    return _show_tables(outcomes, len(outcomes), trajectory_runs.tables)

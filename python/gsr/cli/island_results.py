@@ -17,7 +17,7 @@ from gsr.cli.island_plan import COMMAND, PlannedRun, plan_run, read_config
 from gsr.exceptions import GSRError
 from gsr.islands import journal
 from gsr.islands.checkpoints import Checkpoints
-from gsr.islands.resume import total_evaluations
+from gsr.islands.rank_run import total_evaluations
 from gsr.runs import run_folder
 from gsr.runs.config import toml_value
 from gsr.runs.outcome import Outcome

@@ -88,8 +88,8 @@ def _fill(parser: argparse.ArgumentParser) -> None:
 
 
 def _command(arguments: argparse.Namespace) -> int:
-    from gsr.islands.signals import ignore_sigusr1
     from gsr.islands.transport import guarded
+    from gsr.islands.watch import ignore_sigusr1
 
     try:
         if arguments.init is not None:

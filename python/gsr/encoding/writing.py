@@ -239,7 +239,8 @@ def is_closed(shown: str) -> bool:
 def shown_name(name: str) -> str:
     """Return a variable's name, between backticks if it could be misread in a formula."""
     functions = (t.text.partition("(")[0] for t in BUILTINS.values())
-    return name if name.isidentifier() and name not in functions else f"`{name}`"
+    plain = name.rstrip("'").isidentifier() and name not in functions
+    return name if plain else f"`{name}`"
 
 
 def number(value: float, digits: int = DIGITS) -> str:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import re
-from os import PathLike
 
 import gsr
 from gsr.equation import Equation
-from gsr.export.names import check_function_name, identifiers, shown
-from gsr.export.runtime import HELPERS, helpers, solver
-from gsr.export.solve import Solver
-from gsr.export.syntax import LANGUAGES, Dialect, Expression, dialect
-from gsr.export.terms import Body, Terms, function, used_variables
-from gsr.files import write_whole
+from gsr.export.law import Body, Solver, Terms, function, used_variables
+from gsr.export.syntax import (
+    LANGUAGES,
+    Dialect,
+    Expression,
+    check_function_name,
+    dialect,
+    helper_texts,
+    helpers,
+    identifiers,
+    shown,
+    solver,
+)
 
-__all__ = ["LANGUAGES", "source", "write"]
+__all__ = ["LANGUAGES", "source"]
 
 IMPORTS = {
     "python": "import math",
@@ -33,28 +39,11 @@ TAKES = {
 
 
 def source(equation: Equation, language: str, name: str = "law") -> str:
-    """Return source code that predicts y from the features.
-
-    Parameters
-    ----------
-    equation : Equation
-        The law.
-    language : {"python", "numpy", "c", "torch", "jax"}
-        ``"python"`` takes numbers and needs nothing but `math`; ``"c"`` is C99.
-    name : str
-        Of the function.
-
-    Returns
-    -------
-    str
-        One function of all features in their order, with its helpers. It solves g(y) = f(x) as
-        `Equation.predict` does, and gives NaN where the law has no solution, or several between
-        which only the training rows could decide.
-    """
+    """Return source code that predicts y from the features."""
     prefix = f"{name}_" if language == "c" else f"_{name}_"
     written = dialect(language, prefix)
     check_function_name(name, written.words)
-    words = written.words | {name, *(prefix + helper for helper in HELPERS[language])}
+    words = written.words | {name, *(prefix + helper for helper in helper_texts(language))}
     arguments = identifiers(equation.feature_names, words)
     body = Body(written, prefix, {*words, *arguments})
     variables = [Expression(argument) for argument in arguments]
@@ -81,24 +70,6 @@ def _imports(language: str, code: str) -> str:
         if language != "python" and not re.search(rf"\b{module}\.", code):
             lines = re.sub(rf"^import {module}\n+", "", lines, flags=re.MULTILINE)
     return lines
-
-
-def write(text: str, path: str | PathLike[str]) -> None:
-    """Write source code to a file, in one step.
-
-    Parameters
-    ----------
-    text : str
-        What `source` has returned.
-    path : str or path
-        The file; one that exists is replaced.
-
-    Raises
-    ------
-    OSError
-        Names the file; an older one of that name is as it was.
-    """
-    write_whole(text, path)
 
 
 def _convert(body: Body, arguments: list[str], used: set[int]) -> None:

@@ -1,15 +1,93 @@
-"""How the languages write numbers, calls, quotients and choices."""
+"""How the languages write names, numbers, calls, quotients and choices; their helper functions."""
 
 from __future__ import annotations
 
 import ast
+import keyword
 import math
-from collections.abc import Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 from gsr.exceptions import GSRError
-from gsr.export.names import C_WORDS, PYTHON_WORDS
+
+# ---- names ---------------------------------------------------------------------------------------
+
+RESERVED_IN_C = """
+auto break case char const continue default do double else enum extern float for goto if inline int
+long main register restrict return short signed sizeof static struct switch typedef union unsigned
+void volatile while asm bool true false typeof linux unix errno HUGE_VAL HUGE_VALF HUGE_VALL
+INFINITY NAN NULL math_errhandling fpclassify isfinite isinf isnan isnormal signbit isgreater
+isgreaterequal isless islessequal islessgreater isunordered float_t double_t
+"""
+C_WORDS = frozenset(RESERVED_IN_C.split())
+PYTHON_WORDS = frozenset(
+    [*keyword.kwlist, *keyword.softkwlist, "abs", "float", "math", "np", "torch", "jax", "jnp"]
+)
+SPOKEN = {"%": "percent", "°": "deg", "#": "number", "Ω": "ohm", "$": "dollar", "€": "euro"}
+
+
+def identifiers(names: Sequence[str], taken: Collection[str]) -> list[str]:
+    """Return a different identifier for each name, none of them among those taken."""
+    used = set(taken)
+    found: list[str] = []
+    for k, name in enumerate(names, start=1):
+        found.append(fresh(_cleaned(name) or f"x{k}", used))
+        used.add(found[-1])
+    return found
+
+
+def fresh(name: str, taken: Collection[str]) -> str:
+    """Return the name, with a number if it is taken."""
+    if name not in taken:
+        return name
+    number = 2
+    while f"{name}_{number}" in taken:
+        number += 1
+    return f"{name}_{number}"
+
+
+def check_function_name(name: str, taken: Collection[str]) -> None:
+    """Raise unless a name can be that of the function."""
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
+        raise GSRError(
+            f"name must be letters, digits and underscores with a letter first, got {name!r}"
+        )
+    if name in taken:
+        raise GSRError(f"name must not be a word of the language, got {name!r}")
+
+
+def _cleaned(name: str) -> str:
+    letters = "".join(_spelt(c) for c in unicodedata.normalize("NFKD", name))
+    words = re.sub(r"[^A-Za-z0-9]+", "_", letters).strip("_")
+    return f"x{words}" if words[:1].isdigit() else words
+
+
+def _spelt(character: str) -> str:
+    if character.isascii() and character not in SPOKEN:
+        return character
+    if character in SPOKEN:
+        return f"_{SPOKEN[character]}_"
+    if unicodedata.combining(character):
+        return ""
+    greek = re.fullmatch(
+        r"GREEK (SMALL|CAPITAL) LETTER (?:FINAL )?(\w+)", unicodedata.name(character, "")
+    )
+    if greek is None:
+        return "_"
+    return greek[2].lower() if greek[1] == "SMALL" else greek[2].capitalize()
+
+
+def shown(name: str) -> str:
+    """Return a name for a comment: on one line, whatever is in it."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+
+
+# ---- expressions ---------------------------------------------------------------------------------
 
 ATOM, PRODUCT, SUM = range(3)
 LARGEST_POWER = 4
@@ -45,21 +123,7 @@ def _prefixed(prefix: str, changed: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Dialect:
-    """The syntax of a language.
-
-    Parameters
-    ----------
-    language : str
-        As the user names it.
-    functions : mapping
-        Names in C to names here; what is missing the language does not have.
-    scalar : bool
-        Whether the function takes numbers rather than arrays.
-    words : frozenset
-        That are no names for variables.
-    comment, infinity, nan : str
-        How these are written.
-    """
+    """The syntax of a language."""
 
     language: str
     functions: Mapping[str, str]
@@ -261,7 +325,7 @@ def dialect(language: str, prefix: str) -> Dialect:
         helpers = {f: f"{prefix}{f}" for f in ("divide", "log", "pow", "sign", "cbrt")}
         functions = {**raising, **helpers, "fabs": "abs", "isfinite": "math.isfinite"}
         return Dialect("python", functions, True)
-    module = {"numpy": "np", "torch": "torch", "jax": "jnp"}[language]
+    module = MODULES[language]
     arcs = _ONES_OWN if language == "torch" else _ARCS
     pow_ = "pow" if language == "torch" else "power"
     functions = _prefixed(module, {**_ARRAYS, **arcs, "pow": pow_, "cbrt": "cbrt"})
@@ -270,3 +334,40 @@ def dialect(language: str, prefix: str) -> Dialect:
     if language != "numpy":
         functions["erf"] = "torch.erf" if language == "torch" else "jax.scipy.special.erf"
     return Dialect(language, functions, False, infinity=f"{module}.inf", nan=f"{module}.nan")
+
+
+# ---- helper functions ----------------------------------------------------------------------------
+
+#: Which modules of arrays the languages have.
+MODULES = {"numpy": "np", "torch": "torch", "jax": "jnp"}
+
+
+@cache
+def helper_texts(language: str) -> dict[str, str]:
+    """Return the helper functions of a language, written in it; ``@`` is the prefix of names.
+
+    One may need those before it. `solve` finds y between a and b, or beyond them up to `below` and
+    `above`, where g is monotone; a pole, where g jumps, is no solution, which the size of g's terms
+    tells. `choose` takes the one of several solutions that the training data speak for, NaN if they
+    speak for none.
+    """
+    text = (files("gsr.export") / "helpers" / f"{language}.txt").read_text("utf-8").strip()
+    found = {part.partition("@")[2].partition("(")[0]: part for part in text.split("\n\n\n")}
+    if language in ("torch", "jax"):
+        same = helper_texts("numpy")["choose"].replace("np.", f"{MODULES[language]}.")
+        found["choose"] = same
+    return found
+
+
+def helpers(language: str, prefix: str, body: str) -> list[str]:
+    """Return the helpers that a source needs, in order, apart from `solve`."""
+    found: list[str] = []
+    for name, text in reversed(helper_texts(language).items()):
+        if name != "solve" and re.search(rf"\b{prefix}{name}\(", "\n".join([body, *found])):
+            found.insert(0, text.replace("@", prefix))
+    return found
+
+
+def solver(language: str, prefix: str) -> str:
+    """Return the source of the function that solves g(y) = v."""
+    return helper_texts(language)["solve"].replace("@", prefix)

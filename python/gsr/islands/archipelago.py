@@ -9,14 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-from gsr.islands.exchange import Exchange
-from gsr.islands.local_island import Counts, LocalIsland
-from gsr.islands.migration import Migration
-from gsr.islands.transport import Agreement, Transport
-from gsr.search import ENDINGS
+from gsr.blueprint import Blueprint
+from gsr.islands.migration import Counts, Exchange, LocalIsland, Migration, make_local_islands
+from gsr.islands.transport import Agreement, Alone, Transport
+from gsr.islands.watch import REASONS, Limits, Requests, RunState, Watcher
 
 #: Seconds between two polls of the main thread, and between two agreements.
 POLL, BEAT = 0.03, 0.2
@@ -28,96 +27,10 @@ SOON = 1.0
 LONGEST_TURN = 5.0
 #: The least work of an epoch, in individuals.
 LEAST_WORK = 60.0
-#: Of several reasons to end at once, every rank takes the last in this order.
-REASONS = ("running", *ENDINGS)
-
-
-@dataclass(frozen=True)
-class Limits:
-    """When a run ends at the latest; None: no limit."""
-
-    #: Seconds of search, including those before a resumption.
-    max_time: float | None = None
-    #: Evaluations of all islands together.
-    max_evals: int | None = None
-
-
-@dataclass(frozen=True)
-class RunState:
-    """What all ranks know about the run."""
-
-    #: ``"running"``, or why it ends.
-    status: str = "running"
-    #: Whether some rank asks for a checkpoint.
-    save: bool = False
-    #: Seconds of search, on the rank that has searched longest.
-    seconds: float = 0.0
-    #: The largest generation, evaluations of all islands, and the best error.
-    generation: int = 0
-    evaluations: int = 0
-    rmse: float = float("inf")
-
-
-@dataclass
-class Requests:
-    """What this rank asks for; signal handlers and callbacks set it."""
-
-    #: Why the run should end; ``"running"`` if it should not.
-    reason: str = "running"
-    #: Whether this rank should save at once, and whether all should.
-    save_now: bool = False
-    save: bool = False
-    #: Signals that have arrived and are not recorded yet.
-    signals: list[str] = field(default_factory=list)
-
-    def stop(self, reason: str) -> None:
-        """Ask for the end; the strongest reason counts."""
-        self.reason = max(self.reason, reason, key=REASONS.index)
-
-
-class Watcher:
-    """What an `Archipelago` calls in its main thread while it runs; this one does nothing."""
-
-    def on_poll(self, run: Archipelago) -> None:
-        """Update figures and display; called at every poll, and at the end."""
-
-    def save(self, run: Archipelago, sequence: int | None) -> None:
-        """Save the snapshots; in lock-step under the number of the epoch."""
-
-    def save_both(self, run: Archipelago) -> None:
-        """Save the snapshots of the last two epochs: in lock-step one rank may be ahead."""
-
-    def save_is_due(self) -> bool:
-        """Tell whether it is time for a checkpoint."""
-        return False
-
-    def can_save(self) -> bool:
-        """Tell whether the last checkpoint is written; in lock-step none is begun before."""
-        return True
 
 
 class Archipelago:
-    """The islands of a rank.
-
-    Parameters
-    ----------
-    islands : sequence of LocalIsland
-        The islands of this rank, in order.
-    migration : Migration
-        What they exchange.
-    transport : Transport
-        Connects the ranks.
-    limits : Limits
-        When to end.
-    deterministic : bool
-        Lock-step: the same islands, seeds and settings give the same laws, bit for bit.
-    n_threads : int
-        Islands that run at a time.
-    before : RunState, optional
-        What was done before the run was resumed.
-    watcher : Watcher
-        Called while the search runs.
-    """
+    """The islands of a rank."""
 
     def __init__(
         self,
@@ -461,3 +374,77 @@ class Archipelago:
     def _interrupt(self) -> None:
         for each in self.islands:
             each.island.interrupt()
+
+
+# ---- islands on the threads of one process -------------------------------------------------------
+
+
+class LocalIslands(Archipelago):
+    """Islands that are searched as if they were one, in lock-step.
+
+    The same seed gives the same laws with any number of threads.
+    """
+
+    def __init__(
+        self,
+        blueprint: Blueprint,
+        n_islands: int,
+        n_threads: int,
+        migration: Migration,
+        max_evals: int | None = None,
+    ) -> None:
+        super().__init__(
+            make_local_islands(lambda k: blueprint.island(k, n_islands), 0, n_islands),
+            migration,
+            Alone(),
+            Limits(max_evals=max_evals),
+            deterministic=True,
+            n_threads=min(n_threads, n_islands),
+        )
+        self._is_running = False
+
+    def run(self, seconds: float = float("inf")) -> str:
+        """Search for so long, and return the status; see `Archipelago.run`."""
+        self._is_running = False  # an exception ends the search
+        status = super().run(seconds)
+        self._is_running = status == "running"
+        return status
+
+    def extend(self, generations: int, evaluations: int) -> None:
+        """Let a search that has ended continue, with new limits; 0: none."""
+        self.rest()
+        for each in self.islands:
+            each.island.extend(generations, 0)
+            each.keep()
+        self.resume(Limits(max_evals=self.state.evaluations + evaluations if evaluations else None))
+
+    def rest(self) -> None:
+        """Stop the islands; the search continues when it is run again."""
+        if self._steps is not None:
+            self.requests.stop("stopped")
+            for _ in self._steps:
+                pass
+            self._steps = None
+        self._is_running = False
+
+    def front(self) -> list[Any]:
+        """Return the Pareto front of all islands, or of the first while they run."""
+        if self._is_running:
+            return self.islands[0].front
+        self._merge()
+        return super().front()
+
+    def runners_up(self) -> list[Any]:
+        """Return the laws of all islands that are slightly worse than the front."""
+        self._merge()
+        return super().runners_up()
+
+    def _merge(self) -> None:
+        self.rest()
+        self.merge_laws()
+
+    @property
+    def n_unconverged(self) -> int:
+        """The number of ADMM solves that reached their limit of iterations."""
+        self.rest()
+        return super().n_unconverged

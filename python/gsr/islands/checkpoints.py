@@ -1,22 +1,26 @@
-"""Checkpoints of islands: files that are written in one step, with a checksum; several are kept.
+"""Checkpoints of islands: files written in one step, with a checksum; several are kept.
 
 A run has a folder of them: ``manifest.json``, and for each island a folder such as
 ``island-00003`` with numbered files such as ``000000000012.gsr``. A file that is damaged, cut off
 or foreign is recognised by its length and its checksum, and the one before it is used.
+A thread of its own writes them, so that the search never waits for a disk.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import re
 import secrets
 import shutil
 import struct
+import threading
+import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -51,13 +55,7 @@ class Checkpoint:
 
 
 class Checkpoints:
-    """The checkpoints of a run: `keep` of each island in a folder, which the first write makes.
-
-    Attributes
-    ----------
-    notes : list of str
-        Messages about files that could not be used.
-    """
+    """The checkpoints of a run: `keep` of each island in a folder, which the first write makes."""
 
     def __init__(self, folder: str | os.PathLike[str], keep: int = 3) -> None:
         self.folder = Path(folder)
@@ -72,11 +70,6 @@ class Checkpoints:
         """Write a checkpoint, and remove those that are too old.
 
         Newer ones, of a run that was resumed from an earlier checkpoint, are removed too.
-
-        Raises
-        ------
-        OSError
-            If that failed; the other checkpoints are unchanged.
         """
         folder = self.island_folder(island)
         folder.mkdir(parents=True, exist_ok=True)
@@ -260,21 +253,12 @@ class Manifest:
         return Manifest(**values)
 
     def check_resumable(self, wanted: Manifest, folder: str | os.PathLike[str]) -> list[str]:
-        """Compare with what a new piece of the run wants, and return remarks for the user.
-
-        Raises
-        ------
-        GSRError
-            If the checkpoints are of another problem.
-        """
+        """Compare with what a new piece of the run wants, and return remarks for the user."""
         if self.fingerprint != wanted.fingerprint:
             what = "data, library or search differ"
             if self.seed != wanted.seed:
                 what = f"run.seed was {self.seed} and is {wanted.seed} now"
-            raise GSRError(
-                f"the checkpoints in {folder} are of another problem: {what}; choose another "
-                "run.output, or set checkpoint.resume to false"
-            )
+            raise GSRError(f"the checkpoints in {folder} are of another problem: {what}; {ADVICE}")
         if wanted.mode != "deterministic":
             return []
         return [
@@ -283,3 +267,180 @@ class Manifest:
             for name in ("ranks", "seed", "mode")
             if getattr(self, name) != getattr(wanted, name)
         ]
+
+
+# ---- writing in the background -----------------------------------------------------------------
+
+
+class WriteFailures:
+    """Logs the failures of writes that are tried again and again, from any thread."""
+
+    def __init__(self, what: str, log: logging.Logger) -> None:
+        self._what = what
+        self._log = log
+        self._kinds: set[object] = set()
+        self._lock = threading.Lock()
+
+    def failed(self, error: Exception) -> None:
+        """Note a failure."""
+        kind = getattr(error, "errno", None) or type(error)
+        with self._lock:
+            is_new = kind not in self._kinds
+            self._kinds.add(kind)
+        if is_new:
+            self._log.warning(
+                "%s cannot be written: %s; the search goes on, and writing is tried again",
+                self._what,
+                _reason(error),
+            )
+
+    def worked(self) -> None:
+        """Note a success."""
+        with self._lock:
+            is_over = bool(self._kinds)
+            self._kinds.clear()
+        if is_over:
+            self._log.warning("%s can be written again", self._what)
+
+
+def _reason(error: Exception) -> str:
+    reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    place = getattr(error, "filename", None)
+    reason = reason.removeprefix("cannot write: ")
+    return f"{place}: {reason}" if place else reason
+
+
+log = logging.getLogger(__name__)
+#: Seconds between a failure and the next try: the first pause, and the longest.
+FIRST_PAUSE, LONGEST_PAUSE = 0.25, 60.0
+
+
+@dataclass(frozen=True)
+class _Job:
+    island: int
+    sequence: int
+    payload: bytes = field(repr=False)
+    about: Mapping[str, Any]
+
+
+class BackgroundWriter:
+    """Writes checkpoints in the background, the newest of each island.
+
+    A failure is logged once for each kind, and tried again: after a pause that grows, or when
+    something newer comes.
+    """
+
+    def __init__(self, checkpoints: Checkpoints, depth: int = 1) -> None:
+        self._depth = depth
+        self._checkpoints = checkpoints
+        self._failures = WriteFailures("checkpoints", log)
+        self._changed = threading.Condition()
+        self._waiting: dict[int, list[_Job]] = {}
+        self._current: _Job | None = None
+        self._written: dict[int, int] = {}
+        self._failed: set[int] = set()
+        self._pause = self._due = 0.0
+        self._closed = False
+        self._thread = threading.Thread(target=self._work, name="checkpoints", daemon=True)
+        self._thread.start()
+
+    def submit(
+        self, island: int, sequence: int, payload: bytes, about: Mapping[str, Any] | None = None
+    ) -> None:
+        """Take a checkpoint to write; it replaces older ones of that island that wait."""
+        with self._changed:
+            waiting = [job for job in self._waiting.get(island, []) if job.sequence != sequence]
+            waiting.append(_Job(island, sequence, payload, dict(about or {})))
+            self._waiting[island] = waiting[-self._depth :]
+            self._try_now()
+
+    def flush(self, timeout: float) -> bool:
+        """Wait until all is written; False after so many seconds."""
+        with self._changed:
+            self._try_now()
+            return self._changed.wait_for(self._is_idle, timeout)
+
+    def is_idle(self) -> bool:
+        """Tell whether all is written."""
+        with self._changed:
+            return self._is_idle()
+
+    def written(self, island: int) -> int | None:
+        """Return the number of an island's newest checkpoint on disk that was written here."""
+        with self._changed:
+            return self._written.get(island)
+
+    def close(self, timeout: float) -> bool:
+        """Write the rest and end the thread; False if not all could be written in time."""
+        done = self.flush(timeout)
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        self._thread.join(timeout if done else 0.0)
+        return done
+
+    # Called with the lock held.
+
+    def _try_now(self) -> None:
+        self._pause = self._due = 0.0
+        self._failed.clear()
+        self._changed.notify_all()
+
+    def _is_idle(self) -> bool:
+        return not self._waiting and self._current is None
+
+    # The thread.
+
+    def _work(self) -> None:
+        while (job := self._next()) is not None:
+            try:
+                self._checkpoints.write(job.island, job.sequence, job.payload, job.about)
+                if self._checkpoints.restore_manifest():
+                    gone = self._checkpoints.folder / MANIFEST
+                    log.warning("%s was removed; it is written again", gone)
+            except Exception as error:  # a dead thread would lose all later checkpoints
+                self._failures.failed(error)
+                self._put_back(job)
+            else:
+                if self._is_last():
+                    self._failures.worked()
+                self._put_away(job)
+
+    def _next(self) -> _Job | None:
+        """Wait for a job: of an island that has not just failed, or of any after a pause."""
+        with self._changed:
+            while not self._closed:
+                untried = (island for island in self._waiting if island not in self._failed)
+                island = next(untried, None)
+                if island is not None:
+                    self._current, *later = self._waiting.pop(island)
+                    if later:
+                        self._waiting[island] = later
+                    return self._current
+                pause = self._due - time.monotonic()
+                if self._waiting and pause <= 0.0:
+                    self._failed.clear()
+                else:
+                    self._changed.wait(pause if self._waiting else None)
+            return None
+
+    def _put_back(self, job: _Job) -> None:
+        with self._changed:
+            self._current = None
+            newer = self._waiting.get(job.island, [])
+            if len(newer) < self._depth and job.sequence not in [each.sequence for each in newer]:
+                self._waiting[job.island] = [job, *newer]
+            if not self._failed:
+                self._pause = min(max(2.0 * self._pause, FIRST_PAUSE), LONGEST_PAUSE)
+            self._failed.add(job.island)
+            self._due = time.monotonic() + self._pause
+
+    def _is_last(self) -> bool:
+        with self._changed:
+            return not self._waiting
+
+    def _put_away(self, job: _Job) -> None:
+        with self._changed:
+            self._current = None
+            self._written[job.island] = job.sequence
+            self._changed.notify_all()

@@ -21,7 +21,7 @@ from typing import Any
 
 from gsr import files
 from gsr.files import write_whole
-from gsr.islands.write_failures import WriteFailures
+from gsr.islands.checkpoints import WriteFailures
 
 log = logging.getLogger(__name__)
 STATUS, METRICS = "status.json", "metrics"

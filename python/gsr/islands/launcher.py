@@ -71,11 +71,6 @@ def check_library(
     Most libraries that do not know their launcher start a single rank, which `check` notices. Those
     named here end the process with a message of their own. `library` is the text of
     `MPI.Get_library_version`.
-
-    Raises
-    ------
-    GSRError
-        On the first rank. The others end quietly, with exit code 2.
     """
     if launch is None:
         return
@@ -97,11 +92,6 @@ def check(launch: Launch | None, size: int | None, library: str = "") -> None:
 
     `size` is the number of ranks of the communicator, None without mpi4py; `library` describes the
     MPI library, or why it could not be loaded.
-
-    Raises
-    ------
-    GSRError
-        On the first rank. The others end quietly, with exit code 2.
     """
     if launch is None or launch.size == (size or 1):
         return

@@ -53,13 +53,7 @@ def initialize() -> None:
 
 
 def connect(launch: launcher.Launch) -> MPITransport:
-    """Connect all ranks of a job.
-
-    Raises
-    ------
-    GSRError
-        If the launcher does not belong to the MPI library.
-    """
+    """Connect all ranks of a job."""
     library = MPI.Get_library_version()
     launcher.check_library(launch, library)
     with warnings.catch_warnings():
@@ -70,14 +64,7 @@ def connect(launch: launcher.Launch) -> MPITransport:
 
 
 class MPITransport:
-    """The ranks of a communicator.
-
-    Parameters
-    ----------
-    comm : MPI.Intracomm, optional
-        Duplicated, to keep its messages apart from others of the program. All its ranks must make
-        their transports together. By default all ranks of the job.
-    """
+    """The ranks of a communicator."""
 
     def __init__(self, comm: MPI.Intracomm | None = None) -> None:
         initialize()
@@ -96,7 +83,6 @@ class MPITransport:
         self._closed = False
 
     def send(self, destination: int, payload: bytes) -> bool:
-        """Send without waiting; see Transport."""
         under_way = _unfinished(self._sending.get(destination, []))
         taken = len(under_way) < UNDER_WAY
         if taken:
@@ -105,21 +91,18 @@ class MPITransport:
         return taken
 
     def receive(self) -> list[tuple[int, bytes]]:
-        """Return the messages that have arrived, in order for each source."""
         if not self._closed:
             self._look()
         arrived, self._arrived = self._arrived, []
         return arrived
 
     def agree(self, maxima: Sequence[float], sums: Sequence[float]) -> Agreement:
-        """Start to agree on numbers; see Transport."""
         if self._agreement is not None and self._agreement.result() is None:
             raise RuntimeError("the last agreement is not reached yet")
         self._agreement = MPIAgreement(self._comm, maxima, sums)
         return self._agreement
 
     def share(self, payload: bytes | None) -> bytes:
-        """Return rank 0's payload on all ranks."""
         if self.rank != 0:
             payload = None
         elif payload is None:
@@ -134,7 +117,6 @@ class MPITransport:
         return received.tobytes()
 
     def share_array(self, array: NDArray[Any] | None) -> NDArray[Any]:
-        """Return rank 0's array on all ranks, read-only; a large one is kept once per node."""
         source = given(array) if self.rank == 0 else None
         form = None if source is None else json.dumps([source.dtype.str, source.shape]).encode()
         name, shape = json.loads(self.share(form))
@@ -147,7 +129,6 @@ class MPITransport:
         return read_only(memory.view(name).reshape(shape))
 
     def merge(self, payload: bytes, join: Callable[[bytes, bytes], bytes]) -> bytes | None:
-        """Join the payloads of all ranks on rank 0, in a binomial tree."""
         distance = 1
         while distance < self.size:
             if self.rank & distance:
@@ -159,11 +140,9 @@ class MPITransport:
         return payload
 
     def wait(self) -> None:
-        """Sleep until all ranks have called it."""
         _done(self._comm.Ibarrier())
 
     def close(self) -> None:
-        """Sleep until no message is under way; what arrives meanwhile is left for `receive`."""
         if self._closed:
             return
 
@@ -185,7 +164,6 @@ class MPITransport:
         self._comm.Free()
 
     def leave(self, code: int) -> int:
-        """End MPI, and return the exit code of this rank; see Transport."""
         MPI.Finalize()
         if self.rank != 0:
             return 0
@@ -194,7 +172,6 @@ class MPITransport:
         return code
 
     def abort(self, code: int) -> NoReturn:
-        """End all ranks now, with an exit code."""
         sys.stdout.flush()
         sys.stderr.flush()
         time.sleep(LAST_WORDS)
@@ -284,7 +261,6 @@ class MPIAgreement:
         ]
 
     def result(self) -> tuple[list[float], list[float]] | None:
-        """Return the maxima and the sums over all ranks, None if they are not known yet."""
         self._requests = _unfinished(self._requests)
         return None if self._requests else (self._maxima.tolist(), self._sums.tolist())
 

@@ -1,9 +1,12 @@
-"""The search of an MPI rank: its islands, resumed from checkpoints and saved on the way."""
+"""The search of an MPI rank: its islands, resumed from checkpoints on any number of ranks."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import logging
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,16 +14,201 @@ from typing import Any
 
 import numpy as np
 
+from gsr import _core
 from gsr.blueprint import Blueprint, columns_of, padded_block
 from gsr.exceptions import GSRError
-from gsr.islands.archipelago import Archipelago, Limits
-from gsr.islands.checkpoints import Checkpoints, Manifest
-from gsr.islands.local_island import make_local_islands
-from gsr.islands.migration import make_migration
-from gsr.islands.resume import ResumedState, agreed, have_absorbed, resume
-from gsr.islands.signals import signals_as_requests
+from gsr.islands.archipelago import Archipelago
+from gsr.islands.checkpoints import ADVICE, Checkpoint, Checkpoints, Manifest
+from gsr.islands.migration import LocalIsland, make_local_islands, make_migration
 from gsr.islands.transport import Transport
-from gsr.islands.watch import RunWatcher
+from gsr.islands.watch import Limits, RunState, RunWatcher, signals_as_requests
+
+log = logging.getLogger(__name__)
+#: Seconds between two checks whether all ranks have agreed.
+NAP = 0.002
+
+
+@dataclass(frozen=True)
+class ResumedState(RunState):
+    """What was done before a run was resumed, the work of absorbed islands included."""
+
+    #: Islands that had usable checkpoints; 0 if the run begins.
+    islands: int = 0
+    #: The largest number of a checkpoint.
+    sequence: int = 0
+
+
+def agreed(
+    transport: Transport, maxima: Sequence[float], sums: Sequence[float] = ()
+) -> tuple[list[float], list[float]]:
+    """Return maxima and sums over all ranks; sleeps until they have agreed."""
+    agreement = transport.agree(maxima, sums)
+    while (found := agreement.result()) is None:
+        time.sleep(NAP)
+    return found
+
+
+def resume(
+    islands: Sequence[LocalIsland],
+    checkpoints: Checkpoints,
+    n_saved: int,
+    transport: Transport,
+    *,
+    deterministic: bool,
+) -> ResumedState:
+    """Load the checkpoints of earlier islands into new ones; warns of those that are not usable."""
+    n_islands = len(islands) * transport.size
+    old = [each.number for each in islands if each.number < n_saved]
+    found = _common(old, checkpoints, transport) if deterministic else None
+    if found is None:
+        found = {number: checkpoints.latest(number) for number in old}
+    used = [_load(each, found.get(each.number)) for each in islands]
+    for each in islands:
+        numbers = range(each.number + n_islands, n_saved, n_islands)
+        used += _absorb_all(each, numbers, checkpoints, n_saved)
+        old += numbers
+    for note in checkpoints.notes:
+        log.warning("%s", note)
+    kept = [each for each in used if each is not None]
+    # Above all numbers, those of unusable files too: a new file must not push them out.
+    numbers_used = [sequence for number in old for sequence in checkpoints.sequences(number)]
+    state, epoch = _agree_on_state(islands, kept, max(numbers_used, default=0), transport)
+    for each in islands:
+        each.epoch = epoch if deterministic else each.epoch
+        each.keep()
+    return state
+
+
+def _agree_on_state(
+    islands: Sequence[LocalIsland],
+    kept: Sequence[Checkpoint],
+    sequence: int,
+    transport: Transport,
+) -> tuple[ResumedState, int]:
+    """Return the state and the largest epoch of all ranks."""
+    maxima = [
+        max((float(each.about.get("seconds", 0.0)) for each in kept), default=0.0),
+        float(sequence),
+        max((float(each.epoch) for each in islands), default=0.0),
+        max((float(each.island.generation) for each in islands), default=0.0),
+        -min((float(each.island.best_rmse) for each in islands), default=math.inf),
+    ]
+    done = sum(each.island.evaluations + each.absorbed_evaluations for each in islands)
+    found, (n_used, evaluations) = agreed(transport, maxima, [float(len(kept)), float(done)])
+    seconds, last, epoch, generation, best = found
+    state = ResumedState(
+        seconds=seconds,
+        generation=max(int(generation), 0),
+        evaluations=int(evaluations),
+        rmse=-best,
+        islands=int(n_used),
+        sequence=int(last),
+    )
+    return state, int(epoch)
+
+
+def have_absorbed(local: LocalIsland, checkpoints: Checkpoints) -> bool:
+    """Tell whether all checkpoints of an island contain the islands that it has absorbed."""
+    if not local.surplus:
+        return True
+    wanted = {number: sequence for number, (sequence, _) in local.surplus.items()}
+    return all(
+        wanted.items() <= {number: sequence for number, (sequence, _) in _surplus(each)}.items()
+        for each in _whole(local.number, checkpoints).values()
+    )
+
+
+def total_evaluations(found: Sequence[Checkpoint]) -> int:
+    """Return the evaluations of a whole run, given its last checkpoints."""
+    numbers = {each.island for each in found}
+    return sum(_evaluations(each, numbers.__contains__) for each in found)
+
+
+def _common(
+    numbers: Sequence[int], checkpoints: Checkpoints, transport: Transport
+) -> dict[int, Checkpoint | None] | None:
+    """Return the newest checkpoints that all islands have; None if there are none."""
+    whole = {number: _whole(number, checkpoints) for number in numbers}
+    shared = set.intersection(*map(set, whole.values())) if whole else None
+    (some,), _ = agreed(transport, [float(any(whole.values()))])
+    if not some:
+        return dict.fromkeys(numbers)  # there are none at all
+    bound = math.inf
+    while bound > 0.0:
+        mine = bound if shared is None else max((k for k in shared if k <= bound), default=0)
+        (nearest, furthest), _ = agreed(transport, [-float(mine), float(mine)])
+        if -nearest == furthest < math.inf and furthest > 0.0:
+            return {number: whole[number][int(furthest)] for number in numbers}
+        bound = -nearest
+    if transport.rank == 0:
+        log.warning(
+            "the islands have no checkpoint of the same moment; the run goes on, but its result is "
+            "not that of one run without a pause"
+        )
+    return None
+
+
+def _whole(number: int, checkpoints: Checkpoints) -> dict[int, Checkpoint]:
+    """Return the undamaged checkpoints of an island by their numbers."""
+    found = (checkpoints.at(number, sequence) for sequence in checkpoints.sequences(number))
+    return {each.sequence: each for each in found if each is not None}
+
+
+def _load(local: LocalIsland, found: Checkpoint | None) -> Checkpoint | None:
+    if found is None:
+        return None
+    _read(found, local.island.load)
+    local.epoch = int(found.about.get("epoch", 0))
+    local.absorbed = int(found.about.get("absorbed", 0))
+    local.surplus = dict(_surplus(found))
+    return found
+
+
+def _absorb_all(
+    local: LocalIsland, numbers: Sequence[int], checkpoints: Checkpoints, n_saved: int
+) -> list[Checkpoint | None]:
+    """Let an island absorb the surplus; no work is lost or counted twice."""
+
+    def is_there(number: int) -> bool:
+        return number < n_saved and checkpoints.latest(number) is not None
+
+    before, local.surplus = local.surplus, {}
+    local.absorbed += sum(done for k, (_, done) in before.items() if not is_there(k))
+    used = [checkpoints.latest(number) for number in numbers]
+    for found in used:
+        if found is not None:
+            known, _ = before.get(found.island, (None, 0))
+            if known != found.sequence:
+                _read(found, local.island.absorb)
+            local.surplus[found.island] = (found.sequence, _evaluations(found, is_there))
+    return used
+
+
+def _read(found: Checkpoint, take: Callable[[bytes], object]) -> None:
+    """Let an island take a checkpoint, which is undamaged, but may be of another version."""
+    try:
+        take(found.payload)
+    except _core.DamagedBytes as error:
+        raise GSRError(
+            f"the checkpoint {found.sequence} of island {found.island} is of another version of"
+            f" gsr ({error}); use that one, {ADVICE}"
+        ) from error
+
+
+def _surplus(found: Checkpoint) -> list[tuple[int, tuple[int, int]]]:
+    """Return the islands that a checkpoint has absorbed: number, sequence and evaluations."""
+    listed = found.about.get("surplus", {})
+    return [(int(number), (int(k), int(done))) for number, (k, done) in listed.items()]
+
+
+def _evaluations(found: Checkpoint, is_there: Callable[[int], bool]) -> int:
+    """Return the evaluations in a checkpoint, including absorbed islands without checkpoints."""
+    about = found.about
+    gone = sum(done for number, (_, done) in _surplus(found) if not is_there(number))
+    return int(about.get("evaluations", 0)) + int(about.get("absorbed", 0)) + gone
+
+
+# ---- the search ----------------------------------------------------------------------------------
 
 #: The least number of checkpoints kept of an island. In lock-step an island can be two ahead of
 #: another on disk, and all must have one of the same moment.
@@ -80,17 +268,7 @@ def share_blueprint(blueprint: Blueprint | None, transport: Transport) -> Bluepr
 
 
 class RankRun(Archipelago):
-    """The islands of an MPI rank, with checkpoints.
-
-    Parameters
-    ----------
-    spec : RunSpec
-        What rank 0 has planned.
-    blueprint : Blueprint
-        What islands are made of.
-    transport : Transport
-        Connects the ranks.
-    """
+    """The islands of an MPI rank, with checkpoints."""
 
     watcher: RunWatcher
 

@@ -4,19 +4,18 @@ Islands are numbered 0 to n - 1. An epoch is the number of a migration. For ever
 `destinations` and `sources` of a topology are inverse to each other, and every island computes them
 without communication. So an island in lock-step knows whom to wait for.
 
-Regular topologies are made of *ways*: rules that lead from every island to another one, such as
-"one to the right". Peer to peer, all islands take the same way in an epoch, so that each sends
+Regular topologies are made of *ways*, which lead from every island to another one, such as "one to
+the right". Peer to peer, all islands take the same way in an epoch, so that each sends
 once and receives once. A few ways take turns, in an order that is drawn for each round; of many,
 one is drawn.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from gsr.exceptions import GSRError, suggestion
 
@@ -27,6 +26,9 @@ if TYPE_CHECKING:
 Edge = tuple[int, int]
 #: One island, or an array of them: the rules are arithmetic that works for both.
 Place = TypeVar("Place", int, "npt.NDArray[np.int64]")
+
+#: Where a way leads: from the island, the way and the number of islands.
+Step = Callable[[Any, Any, int], Any]
 
 MIGRATIONS = ("p2p", "broadcast")
 #: At most so many neighbours take turns: those of a hypercube of a million islands.
@@ -39,11 +41,9 @@ class Topology(Protocol):
 
     def destinations(self, island: int, epoch: int) -> tuple[int, ...]:
         """Return the islands to which an island sends in an epoch."""
-        ...
 
     def sources(self, island: int, epoch: int) -> tuple[int, ...]:
         """Return the islands from which an island receives in an epoch."""
-        ...
 
 
 def make_topology(
@@ -56,15 +56,7 @@ def make_topology(
 ) -> Topology:
     """Return a topology by its name, one of `TOPOLOGIES`.
 
-    Parameters
-    ----------
-    edges : sequence of pairs, optional
-        Who sends to whom, for the topology ``edges``.
-    migration : str
-        ``p2p``: to one of the neighbours in an epoch; ``broadcast``: to all of them.
-    seed : int
-        Of the choice of neighbours.
-
+    Migration ``p2p`` goes to one of the neighbours in an epoch, ``broadcast`` to all of them.
     The cost of a topology's methods does not grow with the number of islands, except for broadcasts
     of ``fully_connected`` and the hub of ``star`` (linear) and ``hypercube`` (log n).
     """
@@ -83,30 +75,29 @@ def make_topology(
         raise GSRError(f"edges are for the topology 'edges' only, and this is {name!r}")
     if name == "star":
         return Star(n_islands, broadcast, seed)
-    kind, ways = WAYS[name]
-    return kind(n_islands, ways(n_islands), broadcast, seed)
+    step, ways = WAYS[name]
+    # Pairs have one way in an epoch, even in a broadcast.
+    return Ways(n_islands, ways(n_islands), broadcast and step is not _mirror, seed, step)
 
 
 @dataclass(frozen=True)
-class Ways(ABC):
+class Ways:
     """A topology of ways that all islands share.
 
-    A way is a number, whose meaning is that of `forward` and `back`. A broadcast takes all ways in
-    an epoch, not one of them.
+    A way is a number, whose meaning is that of `step`. A broadcast takes all ways in an epoch, not
+    one of them.
     """
 
     n_islands: int
     ways: Sequence[int]
     broadcast: bool
     seed: int
+    step: Step
 
-    @abstractmethod
     def forward(self, island: Place, way: Place) -> Place:
         """Return where a way leads; nowhere if that is n or more."""
-
-    @abstractmethod
-    def back(self, island: Place, way: Place) -> Place:
-        """Return from where a way leads to an island."""
+        led: Place = self.step(island, way, self.n_islands)
+        return led
 
     def taken(self, epoch: int) -> Sequence[int]:
         """Return the ways of an epoch."""
@@ -115,59 +106,34 @@ class Ways(ABC):
         return (self.ways[_turn(len(self.ways), epoch, self.seed)],)
 
     def destinations(self, island: int, epoch: int) -> tuple[int, ...]:
-        """Return the islands to which an island sends in an epoch."""
-        return self._others(island, [self.forward(island, way) for way in self.taken(epoch)])
+        return self._others(island, self.taken(epoch))
 
     def sources(self, island: int, epoch: int) -> tuple[int, ...]:
-        """Return the islands from which an island receives in an epoch."""
-        return self._others(island, [self.back(island, way) for way in self.taken(epoch)])
+        # A way back is that of the opposite shift; pairs meet on the same way.
+        sign = -1 if self.step is _shift else 1
+        return self._others(island, [sign * way for way in self.taken(epoch)])
 
-    def _others(self, island: int, places: list[int]) -> tuple[int, ...]:
+    def _others(self, island: int, ways: Sequence[int]) -> tuple[int, ...]:
+        places = [self.forward(island, way) for way in ways]
         return tuple(place for place in places if place < self.n_islands and place != island)
 
 
-class Shifts(Ways):
-    """Ways lead to the island at some distance to the right."""
-
-    def forward(self, island: Place, way: Place) -> Place:
-        """Return the island to the right."""
-        return (island + way) % self.n_islands
-
-    def back(self, island: Place, way: Place) -> Place:
-        """Return the island to the left."""
-        return (island - way) % self.n_islands
+def _shift(island: Any, way: Any, n: int) -> Any:
+    """Return the island at some distance to the right."""
+    return (island + way) % n
 
 
-class Mirrors(Ways):
-    """Pairs: a way leads to the mirror image about a point, and back again.
+def _mirror(island: Any, way: Any, n: int) -> Any:
+    """Return the mirror image about a point; one or two islands may be their own, and stay."""
+    return (way - island) % n
 
-    One or two islands may be their own image, and do not migrate. There is one way in an epoch,
-    even in a broadcast.
+
+def _digit(island: Any, way: Any, n: int) -> Any:
+    """Return the island whose number has another binary digit, which may lead beyond n.
+
+    Clearing a digit never does, so every island is connected to island 0.
     """
-
-    def forward(self, island: Place, way: Place) -> Place:
-        """Return the image."""
-        return (way - island) % self.n_islands
-
-    back = forward
-
-    def taken(self, epoch: int) -> Sequence[int]:
-        """Return the way of an epoch."""
-        return (self.ways[_turn(len(self.ways), epoch, self.seed)],)
-
-
-class Digits(Ways):
-    """Ways change one binary digit of the number of an island.
-
-    If n is not a power of two, some lead beyond n, to nowhere. Clearing a digit never does, so
-    every island is connected to island 0.
-    """
-
-    def forward(self, island: Place, way: Place) -> Place:
-        """Return the island with the other digit."""
-        return island ^ way
-
-    back = forward
+    return island ^ way
 
 
 @dataclass(frozen=True)
@@ -183,7 +149,6 @@ class Star:
     seed: int
 
     def destinations(self, island: int, epoch: int) -> tuple[int, ...]:
-        """Return the islands to which an island sends in an epoch."""
         if island > 0:
             return (0,)
         if self.broadcast or self.n_islands == 1:
@@ -191,7 +156,6 @@ class Star:
         return (self._chosen(epoch),)
 
     def sources(self, island: int, epoch: int) -> tuple[int, ...]:
-        """Return the islands from which an island receives in an epoch."""
         if island == 0:
             return tuple(range(1, self.n_islands))
         return (0,) if self.broadcast or self._chosen(epoch) == island else ()
@@ -213,14 +177,12 @@ class Edges:
     leading: dict[int, list[int]] = field(default_factory=dict)
 
     def destinations(self, island: int, epoch: int) -> tuple[int, ...]:
-        """Return the islands to which an island sends in an epoch."""
         others = self.following.get(island, [])
         if self.broadcast or not others:
             return tuple(others)
         return (others[_turn(len(others), epoch, self.seed, island)],)
 
     def sources(self, island: int, epoch: int) -> tuple[int, ...]:
-        """Return the islands from which an island receives in an epoch."""
         others = self.leading.get(island, [])
         return tuple(each for each in others if island in self.destinations(each, epoch))
 
@@ -232,13 +194,13 @@ def _both(n: int, *distances: int) -> list[int]:
 
 # The rows of the torus follow each other: the last island of a row is next to the first one of the
 # next row, and the last of all to the first. So any number of islands makes a nearly square one.
-WAYS: dict[str, tuple[type[Ways], Callable[[int], Sequence[int]]]] = {
-    "ring": (Shifts, lambda n: _both(n, 1)),
-    "torus": (Shifts, lambda n: _both(n, 1, round(sqrt(n)))),
-    "fully_connected": (Shifts, lambda n: range(1, n)),
-    "random_pairs": (Mirrors, lambda n: range(n)),
-    "hypercube": (Digits, lambda n: [1 << digit for digit in range((n - 1).bit_length())]),
-    "unconnected": (Shifts, lambda n: ()),
+WAYS: dict[str, tuple[Step, Callable[[int], Sequence[int]]]] = {
+    "ring": (_shift, lambda n: _both(n, 1)),
+    "torus": (_shift, lambda n: _both(n, 1, round(sqrt(n)))),
+    "fully_connected": (_shift, lambda n: range(1, n)),
+    "random_pairs": (_mirror, lambda n: range(n)),
+    "hypercube": (_digit, lambda n: [1 << digit for digit in range((n - 1).bit_length())]),
+    "unconnected": (_shift, lambda n: ()),
 }
 TOPOLOGIES = (*WAYS, "star", "edges")
 

@@ -37,13 +37,7 @@ class Transport(Protocol):
     library: str | None
 
     def send(self, destination: int, payload: bytes) -> bool:
-        """Send a payload to a rank, which may be this one, without waiting.
-
-        Returns
-        -------
-        bool
-            False if it was dropped, because too many messages to that rank are still under way.
-        """
+        """Send a payload to a rank, which may be this one, without waiting."""
 
     def receive(self) -> list[tuple[int, bytes]]:
         """Return the messages that have arrived: source and payload, in order for each source."""
@@ -103,7 +97,6 @@ class Agreed:
     sums: list[float]
 
     def result(self) -> tuple[list[float], list[float]]:
-        """Return the maxima and the sums."""
         return self.maxima, self.sums
 
 
@@ -117,7 +110,6 @@ class Alone:
         self._arrived: list[tuple[int, bytes]] = []
 
     def send(self, destination: int, payload: bytes) -> bool:
-        """Send to itself; see Transport."""
         if destination != 0:
             raise ValueError(f"there is no rank {destination}: this is the only one")
         if len(self._arrived) >= UNDER_WAY:
@@ -126,26 +118,21 @@ class Alone:
         return True
 
     def receive(self) -> list[tuple[int, bytes]]:
-        """Return all that has arrived."""
         arrived, self._arrived = self._arrived, []
         return arrived
 
     def agree(self, maxima: Sequence[float], sums: Sequence[float]) -> Agreement:
-        """Agree at once."""
         return Agreed(counted(maxima), [float(value) for value in sums])
 
     def share(self, payload: bytes | None) -> bytes:
-        """Return the payload."""
         if payload is None:
             raise ValueError("rank 0 must give what is shared")
         return payload
 
     def share_array(self, array: NDArray[Any] | None) -> NDArray[Any]:
-        """Return the array, read-only."""
         return read_only(given(array))
 
     def merge(self, payload: bytes, join: Callable[[bytes, bytes], bytes]) -> bytes | None:
-        """Return the payload: there is nothing to join it with."""
         return payload
 
     def wait(self) -> None:
@@ -155,11 +142,9 @@ class Alone:
         """Return at once."""
 
     def leave(self, code: int) -> int:
-        """Return the code."""
         return code
 
     def abort(self, code: int) -> NoReturn:
-        """Leave the program."""
         raise SystemExit(code)
 
 

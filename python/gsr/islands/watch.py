@@ -1,17 +1,24 @@
-"""What a rank does beside the search: checkpoints, metrics, and on rank 0 the status."""
+"""What a rank does beside the search: checkpoints, metrics, status, and signals."""
 
 from __future__ import annotations
 
+import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gsr.islands.archipelago import Archipelago, RunState, Watcher
-from gsr.islands.background_writer import BackgroundWriter
-from gsr.islands.checkpoints import Checkpoints
+from gsr.islands.checkpoints import BackgroundWriter, Checkpoints
 from gsr.islands.journal import JournalHandler, Metrics, write_status
+from gsr.search import ENDINGS, handled
 
+if TYPE_CHECKING:
+    from gsr.islands.archipelago import Archipelago
+
+#: Of several reasons to end at once, every rank takes the last in this order.
+REASONS = ("running", *ENDINGS)
 #: Seconds between two lines of metrics, and between two updates of the law in the status.
 EVERY, LAW_EVERY = 1.0, 2.0
 #: Seconds that the last checkpoints may take, since the disk may be slow or full; and once more at
@@ -19,24 +26,72 @@ EVERY, LAW_EVERY = 1.0, 2.0
 PATIENCE, LAST_TRY = 10.0, 1.0
 
 
-class RunWatcher(Watcher):
-    """Saves the islands of a rank, and writes its journal.
+@dataclass(frozen=True)
+class Limits:
+    """When a run ends at the latest; None: no limit."""
 
-    Parameters
-    ----------
-    folder : path
-        The run folder.
-    rank : int
-        Whose watcher it is.
-    checkpoints : Checkpoints
-        Of the run.
-    interval : float
-        Seconds between two checkpoints.
-    sequence : int
-        The number of the last checkpoint.
-    lock_step : bool
-        Whether checkpoints are numbered by epochs.
-    """
+    #: Seconds of search, including those before a resumption.
+    max_time: float | None = None
+    #: Evaluations of all islands together.
+    max_evals: int | None = None
+
+
+@dataclass(frozen=True)
+class RunState:
+    """What all ranks know about the run."""
+
+    #: ``"running"``, or why it ends.
+    status: str = "running"
+    #: Whether some rank asks for a checkpoint.
+    save: bool = False
+    #: Seconds of search, on the rank that has searched longest.
+    seconds: float = 0.0
+    #: The largest generation, evaluations of all islands, and the best error.
+    generation: int = 0
+    evaluations: int = 0
+    rmse: float = float("inf")
+
+
+@dataclass
+class Requests:
+    """What this rank asks for; signal handlers and callbacks set it."""
+
+    #: Why the run should end; ``"running"`` if it should not.
+    reason: str = "running"
+    #: Whether this rank should save at once, and whether all should.
+    save_now: bool = False
+    save: bool = False
+    #: Signals that have arrived and are not recorded yet.
+    signals: list[str] = field(default_factory=list)
+
+    def stop(self, reason: str) -> None:
+        """Ask for the end; the strongest reason counts."""
+        self.reason = max(self.reason, reason, key=REASONS.index)
+
+
+class Watcher:
+    """What an `Archipelago` calls in its main thread while it runs; this one does nothing."""
+
+    def on_poll(self, run: Archipelago) -> None:
+        """Update figures and display; called at every poll, and at the end."""
+
+    def save(self, run: Archipelago, sequence: int | None) -> None:
+        """Save the snapshots; in lock-step under the number of the epoch."""
+
+    def save_both(self, run: Archipelago) -> None:
+        """Save the snapshots of the last two epochs: in lock-step one rank may be ahead."""
+
+    def save_is_due(self) -> bool:
+        """Tell whether it is time for a checkpoint."""
+        return False
+
+    def can_save(self) -> bool:
+        """Tell whether the last checkpoint is written; in lock-step none is begun before."""
+        return True
+
+
+class RunWatcher(Watcher):
+    """Saves the islands of a rank, and writes its journal."""
 
     def __init__(
         self,
@@ -177,3 +232,45 @@ class RunWatcher(Watcher):
         self._note_written()
         self._journal.close()
         self.metrics.close()
+
+
+# ---- signals -------------------------------------------------------------------------------------
+
+#: Repeated Ctrl-C within this many seconds counts once: launchers pass it on a second time.
+SAME = 1.0
+#: Signals that ask for a checkpoint; not every system has such.
+SAVE = [signal.SIGUSR1] if hasattr(signal, "SIGUSR1") else []
+
+
+@contextmanager
+def signals_as_requests(requests: Requests) -> Iterator[None]:
+    """Turn signals into requests while a run goes on.
+
+    SIGUSR1 asks for a checkpoint; SIGTERM for one and for the end; SIGINT for the end, and at once
+    if it comes again after a second. A handler only sets requests, since it may run at any point of
+    the main thread.
+    """
+    interrupted: list[float] = []
+
+    def on_signal(number: int, _: Any) -> None:
+        name = signal.Signals(number).name
+        if name == "SIGINT":
+            interrupted.append(time.monotonic())
+            if interrupted[-1] - interrupted[0] >= SAME:
+                raise KeyboardInterrupt
+            requests.stop("interrupted")
+        else:
+            requests.save_now = True
+            if name == "SIGTERM":
+                requests.stop("terminated")
+        requests.signals.append(name)
+
+    with handled([*SAVE, signal.SIGTERM, signal.SIGINT], on_signal):
+        yield
+
+
+@contextmanager
+def ignore_sigusr1() -> Iterator[None]:
+    """Ignore a request for a checkpoint while there is no search to save."""
+    with handled(SAVE, signal.SIG_IGN):
+        yield

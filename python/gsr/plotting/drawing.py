@@ -89,22 +89,7 @@ def write(ax: Axes, x: float, y: float, text: str, **options: Any) -> Any:
 
 
 def log_heights(errors: Sequence[float], at_rounding: Sequence[bool]) -> tuple[Array, float | None]:
-    """Return where errors stand on a logarithmic axis, and where those at rounding do.
-
-    Parameters
-    ----------
-    errors : sequence of float
-        Errors; those at rounding may be 0.
-    at_rounding : sequence of bool
-        Which are no more than rounding: their size says nothing.
-
-    Returns
-    -------
-    heights : array
-        Positive.
-    floor : float or None
-        The height of all that are at rounding, if there are such.
-    """
+    """Return where errors stand on a logarithmic axis, and where those at rounding do."""
     values = np.asarray(errors, dtype=float)
     low = np.asarray(at_rounding, dtype=bool) | ~(values > 0.0)
     if not low.any():
@@ -116,8 +101,8 @@ def log_heights(errors: Sequence[float], at_rounding: Sequence[bool]) -> tuple[A
     return np.where(low, floor, values), floor
 
 
-def log_axis(ax: Axes, heights: Array, floor: float | None, label: str = "exact") -> None:
-    """Make the y axis logarithmic; the tick at `floor` has a label instead of a number."""
+def log_axis(ax: Axes, heights: Array, floor: float | None) -> None:
+    """Make the y axis logarithmic; the tick at `floor` is called exact."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
     logs = np.log10(heights)
@@ -133,7 +118,7 @@ def log_axis(ax: Axes, heights: Array, floor: float | None, label: str = "exact"
         ticks.append(floor)
     ax.yaxis.set_major_locator(FixedLocator(ticks))
     ax.yaxis.set_minor_locator(NullLocator())
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: label if v == floor else number(v)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: "exact" if v == floor else number(v)))
 
 
 def number(value: float) -> str:
@@ -150,19 +135,7 @@ def number_axis(axis: Any) -> None:
 
 
 def place_labels(ax: Axes, points: Array, texts: Sequence[str], order: Sequence[int]) -> None:
-    """Write texts beside falling points, each where it covers no point, line or other text.
-
-    Parameters
-    ----------
-    ax : Axes
-        Scales and limits are set, and nothing will move it any more.
-    points : array of shape (n, 2)
-        Points that fall to the right, so that above right and below left of each is room.
-    texts : sequence of str
-        One for each point.
-    order : sequence of int
-        Which are written, and which first; those that find no room are left out.
-    """
+    """Write texts beside falling points, each where it covers no point, line or other text."""
     figure: Any = ax.figure.figure
     figure.draw_without_rendering()
     seen = ax.transData.transform(points)

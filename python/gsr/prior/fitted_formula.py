@@ -105,11 +105,11 @@ class FittedFormula(Equation):
     @property
     def constants(self) -> dict[str, Constant]:
         """The constants by the names of the formula, with intervals of 95 %."""
-        ends, errors = self.intervals(), self.uncertainty.errors.tolist()
-        errors_by_name = dict(zip(self.uncertainty.names, errors, strict=True))
+        known = self.uncertainty
+        errors = dict(zip(known.names, known.errors.tolist(), strict=True))
         found = {
-            name: Constant(value, errors_by_name[name], low, high)
-            for name, (value, low, high) in ends.items()
+            name: Constant(value, errors[name], low, high)
+            for name, (value, low, high) in self.intervals().items()
         }
         held = {name: Constant(1.0, 0.0, 1.0, 1.0, held=True) for name in self.named.held}
         return {**found, **held}

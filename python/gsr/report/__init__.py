@@ -2,71 +2,41 @@
 
 from __future__ import annotations
 
+import inspect
+import json
+import shlex
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from importlib.util import find_spec
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gsr
-from gsr.files import write_whole
-from gsr.report import sections
-from gsr.report.origin import Source, source
-from gsr.report.settings import settings
-from gsr.wording import ending
+from gsr._table_forms import VERDICTS
+from gsr.report.content import FILTERS, Source, config_file, history_picture, source
+from gsr.selection.entry import WEIGHTED
+from gsr.wording import LEVELS, ending
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-    from gsr.report.plots import Picture
-
-
-def write(run_or_model: Any, out: str | PathLike[str]) -> Path:
-    """Write the report of a run.
-
-    Parameters
-    ----------
-    run_or_model : str, path or GSRRegressor
-        A run folder, complete or not, or a fitted model.
-    out : str or path
-        The file, HTML. One that exists is replaced, in one step.
-
-    Returns
-    -------
-    Path
-        The file.
-
-    Raises
-    ------
-    GSRError
-        If the folder has nothing of a run in it.
-    """
-    text = page(run_or_model)
-    path = Path(out)
-    write_whole(text, path)
-    return path
-
 
 def page(run_or_model: Any) -> str:
-    """Return the report as HTML.
-
-    Parameters
-    ----------
-    run_or_model : str, path or GSRRegressor
-        As for `write`.
-
-    Returns
-    -------
-    str
-    """
+    """Return the report of a run folder, complete or not, or of a fitted model, as HTML."""
     found = source(run_or_model)
+    has_matplotlib = find_spec("matplotlib") is not None
+    history = found.history if has_matplotlib and not found.targets else ()
     return _template().render(
         title=_title(found),
         facts=_facts(found),
         missing=found.missing,
-        targets=[sections.target(each, k) for k, each in enumerate(found.targets)],
-        history_pictures=_history_pictures(found),
-        data=sections.data(found),
+        targets=found.targets,
+        history_pictures=[history_picture(history)] if history else [],
+        has_matplotlib=has_matplotlib,
+        origin=_origin(found),
+        columns=found.columns,
+        names=[target.name for target in found.targets],
+        n_rows=found.n_rows,
+        n_kept=found.n_kept,
         version=gsr.__version__,
         date=datetime.now(timezone.utc).strftime("%d %B %Y, %H:%M UTC"),
         **settings(found),
@@ -78,6 +48,8 @@ def _template() -> Template:
 
     loader = PackageLoader("gsr.report", "template")
     environment = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters.update(FILTERS)
+    environment.globals.update(levels=LEVELS, verdicts=VERDICTS, weighted=WEIGHTED)
     return environment.get_template("page.html")
 
 
@@ -103,9 +75,115 @@ def _facts(found: Source) -> list[str]:
     return parts
 
 
-def _history_pictures(found: Source) -> list[Picture]:
-    if found.targets or not found.history or find_spec("matplotlib") is None:
-        return []
-    from gsr.report.plots import history_picture
+def _origin(source: Source) -> dict[str, str]:
+    found = source.result.get("data")
+    facts = found if isinstance(found, dict) else {"path": found} if found else {}
+    names = {"path": "File", "sha256": "SHA-256"}
+    return {name: str(facts[key]) for key, name in names.items() if facts.get(key)}
 
-    return [history_picture(found.history, "h")]
+
+# ---- how a run was made, and how to repeat it ----------------------------------------------------
+
+#: Values that can be written into a program as they are.
+LITERAL = (bool, int, float, str, type(None))
+
+
+def settings(source: Source) -> dict[str, Any]:
+    """Return how the search went, what was set, versions, and how to repeat it."""
+    from gsr.info import core_info
+
+    model, found = source.model, source.result
+    chosen = changed(model) if model is not None else found.get("settings")
+    told = everything = None
+    if isinstance(chosen, Mapping):
+        told = {str(k): v if isinstance(v, str) else repr(v) for k, v in chosen.items()}
+    if model is not None:
+        everything = "\n".join(f"{k} = {v!r}" for k, v in model.get_params(deep=False).items())
+    versions = found.get("versions")
+    versions = versions if isinstance(versions, Mapping) else core_info()
+    return {
+        "search": _search(source),
+        "settings": told,
+        "all_settings": everything,
+        "versions": {str(name): str(value) for name, value in versions.items()},
+        "program": None if model is None else program(source),
+        **_command(source),
+    }
+
+
+def _search(source: Source) -> dict[str, str]:
+    found, model = source.result, source.model
+    facts: dict[str, str] = {}
+    status = str(found.get("status") or getattr(model, "status_", ""))
+    if status:
+        key = "state" if status == "running" else "ended because"
+        facts[key] = ending(status)
+    seconds = found.get("seconds", getattr(model, "fit_time_", None))
+    if isinstance(seconds, int | float):
+        facts["time"] = f"{seconds:.3g} s"
+    for key, attribute, name in (
+        ("evaluations", "n_evaluations_", "candidates tried"),
+        ("generations", "n_generations_", "generations"),
+    ):
+        count = found.get(key, getattr(model, attribute, None))
+        if isinstance(count, int):
+            facts[name] = f"{count:,}"
+    seed = found.get("seed", getattr(model, "random_state", None))
+    unknown = "none was given: another search may find other laws"
+    facts["seed"] = unknown if seed is None else str(seed)
+    return facts
+
+
+def changed(model: Any) -> dict[str, Any]:
+    """Return the parameters of an estimator that are not at their defaults."""
+    defaults = inspect.signature(type(model).__init__).parameters
+
+    def is_default(value: Any, default: Any) -> bool:
+        return value is default or (isinstance(value, LITERAL) and value == default)
+
+    return {
+        name: value
+        for name, value in model.get_params(deep=False).items()
+        if not is_default(value, defaults[name].default)
+    }
+
+
+def _command(source: Source) -> dict[str, str]:
+    if source.run is None or source.config is None:
+        return {}
+    path = config_file(source.run)
+    config, again = shlex.quote(str(path)), shlex.quote(f"{source.run}-again")
+    command = f"gsr fit --config {config} -o {again}"
+    if "islands" in source.result:
+        command = f"gsr islands {config} --set run.output={again}"
+    return {"command": command, "config": source.config, "config_name": path.name}
+
+
+def program(source: Source) -> str:
+    """Return a Python program that repeats the search."""
+    features = list(source.targets[0].entry.equation.feature_names)
+    targets = [target.name for target in source.targets]
+    chosen: Any = targets[0] if len(targets) == 1 else targets
+    file = source.result.get("data")
+    file = file.get("path") if isinstance(file, Mapping) else file
+    path = "data.csv" if file in (None, "", "-") else str(file)
+    arguments = changed(source.model)
+    own = [name for name, value in arguments.items() if not _is_literal(value)]
+    written = ", ".join(
+        f"{name}=..." if name in own else f"{name}={value!r}" for name, value in arguments.items()
+    )
+    lines = ["import pandas as pd", "", "from gsr import GSRRegressor", ""]
+    lines += [f"table = pd.read_csv({path!r})"]
+    columns = [json.dumps(each, ensure_ascii=False) for each in (features, chosen)]
+    lines += [f"X, y = table[{columns[0]}], table[{columns[1]}]"]
+    lines += [f"model = GSRRegressor({written}).fit(X, y)"]
+    lines += [f"# {name} was an object of your own: put it in" for name in own]
+    return "\n".join([*lines, "print(model.equations_)"])
+
+
+def _is_literal(value: Any) -> bool:
+    if isinstance(value, list | tuple | set):
+        return all(map(_is_literal, value))
+    if isinstance(value, dict):
+        return all(map(_is_literal, (*value, *value.values())))
+    return isinstance(value, LITERAL)

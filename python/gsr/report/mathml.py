@@ -29,13 +29,6 @@ CONSTANTS = {"Pi": "π", "Exp1": "e", "ImaginaryUnit": "i"}
 INDEXED = re.compile(r"([A-Za-z])([0-9]+)")
 
 
-def law(equation: Equation) -> str:
-    """Return a law as one formula that stands on its own line."""
-    left, right = (side(terms) for terms in equation.terms())
-    content = f"{''.join(left)}<mo>=</mo>{''.join(right)}"
-    return f'<math xmlns="{NAMESPACE}" display="block">{content}</math>'
-
-
 def lines(equation: Equation) -> list[str]:
     """Return a law as formulas, one for each term, between which a line may be broken."""
     left, right = (side(terms) for terms in equation.terms())

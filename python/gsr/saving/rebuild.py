@@ -16,8 +16,7 @@ from gsr.estimator import GSRRegressor
 from gsr.exceptions import GSRError
 from gsr.library import Library, Transformation
 from gsr.prediction.inversion import Branches, Inversion, Neighbours, SignRule
-from gsr.saving import forms
-from gsr.saving.document import MARK
+from gsr.saving import MARK, forms
 from gsr.search import Progress
 from gsr.selection import FrontEntry
 from gsr.selection.fitted import FittedLaw
@@ -34,15 +33,7 @@ DERIVED = ("front_", "best_index_", "equation_", "history_", "models_", "feature
 
 
 class Reader:
-    """Builds models.
-
-    Parameters
-    ----------
-    content : DocumentForm
-        The file's content.
-    own : mapping of str to Transformation
-        Transformations that are not built in.
-    """
+    """Builds models."""
 
     def __init__(self, content: forms.DocumentForm, own: Mapping[str, Transformation]) -> None:
         self.own = own

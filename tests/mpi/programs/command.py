@@ -6,7 +6,7 @@ import sys
 
 from gsr.cli.islands import main
 from gsr.islands.archipelago import Archipelago
-from gsr.islands.local_island import LocalIsland
+from gsr.islands.migration import LocalIsland
 
 HEAVY = {"sklearn", "scipy", "pandas", "sympy"}
 #: The rank, and with one island for each the island, to which something happens.

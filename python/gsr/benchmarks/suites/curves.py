@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import NamedTuple
 
 import numpy as np
 
-from gsr.benchmarks.suites.formulas import compiled, rows_of
-from gsr.benchmarks.suites.problem import stream
-from gsr.benchmarks.suites.sampling import Array
+from gsr.benchmarks.suites.problem import Array, compiled, rows_of, stream
+from gsr.exceptions import suggestion
 
 #: Kinds of measurement error, as `Curve.train` explains them.
 ERRORS = ("none", "constant", "relative", "sigma")
@@ -186,17 +184,9 @@ _BY_NAME = {curve.name: curve for curve in CURVES}
 
 
 def select_curves(names: Iterable[str]) -> list[Curve]:
-    """Return the curves of these names, all of them if there is no name.
-
-    Raises
-    ------
-    ValueError
-        If there is no such curve; the message suggests the nearest name.
-    """
+    """Return the curves of these names, all of them if there is no name."""
     named = [name.lower() for name in names]
     for name in named:
         if name not in _BY_NAME:
-            near = get_close_matches(name, _BY_NAME, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"unknown curve {name!r}{hint}")
+            raise ValueError(f"unknown curve {name!r}{suggestion(name, _BY_NAME)}")
     return [_BY_NAME[name] for name in dict.fromkeys(named)] or list(CURVES)

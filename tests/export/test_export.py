@@ -13,7 +13,7 @@ from drawn_laws import wider_matrix
 from gsr import GSRError, Transformation, export
 from gsr.encoding import encode, encode_target, evaluate
 from gsr.equation import Equation
-from gsr.export.names import identifiers
+from gsr.export.syntax import identifiers
 from gsr.library import PRESETS, Library
 
 ALL = PRESETS["all"]
@@ -327,7 +327,7 @@ def test_jax_has_derivatives(name):
 
 def test_python_source_needs_nothing_at_all(tmp_path):
     text = export.source(LAWS["no closed form"](), "python", "f")
-    export.write(text + "\nprint(f(1.0, 0.5).hex())\n", tmp_path / "f.py")
+    (tmp_path / "f.py").write_text(text + "\nprint(f(1.0, 0.5).hex())\n")
     told = subprocess.run(
         [sys.executable, "-I", "-S", "f.py"], cwd=tmp_path, capture_output=True, text=True,
         check=True,

@@ -1,21 +1,182 @@
-"""The y that solves g(y) = v, as source code: closed forms, or bisection where there is none."""
+"""A law as source code: its basis functions, and the y that solves g(y) = v."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gsr.encoding.fold import Algebra, fold, values_of
+from gsr.encoding.rows import ONE, Argument, Matrix, Row, factors
 from gsr.encoding.sympy_forms import with_cube_roots
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
-from gsr.export.syntax import Expression
-from gsr.export.terms import Body, Terms, function
+from gsr.export.syntax import Dialect, Expression, fresh
+from gsr.library import Library, Transformation
 from gsr.prediction.chain import POINTS, SAME, Branch, Step, exponent
 from gsr.prediction.roots import OUTSIDE_SEGMENTS, Scan, Segments
 from gsr.transformation import apply_symbolic
+
+WIDTH = 100
+Write = Callable[[], Expression]
+
+
+class Body:
+    """Statements of a function, and the functions of one's own that they call."""
+
+    def __init__(self, dialect: Dialect, prefix: str, taken: set[str]) -> None:
+        self.dialect, self.prefix, self.taken = dialect, prefix, set(taken)
+        self.lines: list[str] = []
+        self.functions: dict[str, str] = {}
+
+    def let(self, value: Expression, name: str = "t") -> Expression:
+        """Write an assignment and return the variable."""
+        new = fresh(name, self.taken)
+        self.taken.add(new)
+        line = f"{new} = {value.text}"
+        self.lines.append(f"double {line};" if self.dialect.is_c else line)
+        return Expression(new)
+
+    def named(self, value: Expression, name: str = "t") -> Expression:
+        """Return a variable that holds the value, or the value if it is short."""
+        return value if value.is_name else self.let(value, name)
+
+
+class Terms(Algebra[Write]):
+    """Writes basis functions."""
+
+    def __init__(self, body: Body, library: Library, variables: Sequence[Expression]) -> None:
+        self.body, self.library, self.variables = body, library, variables
+        self.dialect = body.dialect
+
+    def side(self, matrices: Sequence[Matrix], coefficients: Any) -> Expression:
+        """Write a sum of basis functions with their coefficients."""
+        terms: list[tuple[float, Expression | None]] = []
+        for matrix, c in zip(matrices, coefficients, strict=True):
+            product = factors(matrix, self.library)
+            constants = [row for row in product if not row.argument.variables]
+            others = [row for row in product if row.argument.variables]
+            size = float(c) * self._value(constants)
+            terms.append((size, self.basis_function(others) if others else None))
+        # The constant comes last.
+        return self.dialect.add(sorted(terms, key=lambda term: term[1] is None))
+
+    def basis_function(self, rows: Sequence[Row]) -> Expression:
+        """Write a product of rows, those under the line together."""
+        above, below = (
+            [fold(replace(r, reciprocal=False), self)() for r in rows if r.reciprocal == under]
+            for under in (False, True)
+        )
+        return self._quotient(above, below)
+
+    def _quotient(self, above: list[Expression], below: list[Expression]) -> Expression:
+        top = self.dialect.multiply(above) if above else self.dialect.number(1.0)
+        return self.dialect.divide(top, self.dialect.multiply(below)) if below else top
+
+    def _value(self, product: Sequence[Row]) -> float:
+        """Return the value of a product without variables."""
+        nothing = np.zeros((1, len(self.variables)))
+        return float(np.prod([values_of(row, nothing, self.library) for row in product]))
+
+    # ---- the algebra: what writes a part when it is called, after the statements that it needs
+
+    def variable(self, v: int) -> Write:
+        """Return what writes a variable."""
+        return lambda: self.variables[v - 1]
+
+    def one(self) -> Write:
+        """Return what writes 1."""
+        return lambda: self.dialect.number(1.0)
+
+    def total(self, argument: Argument, parts: Sequence[Write]) -> Write:
+        """Return what writes a sum."""
+        pairs = [*zip(parts, argument.parts, strict=True)]
+        return lambda: self.dialect.add(
+            [(float(n), None if base == ONE else write()) for write, (base, n) in pairs]
+        )
+
+    def product(self, argument: Argument, parts: Sequence[Write]) -> Write:
+        """Return what writes a product, as a quotient where there are negative powers."""
+
+        def write() -> Expression:
+            above: list[Expression] = []
+            below: list[Expression] = []
+            for part, (_, n) in zip(parts, argument.parts, strict=True):
+                operand = self.body.named(part()) if abs(n) > 1 else part()
+                (above if n > 0 else below).append(self.dialect.power(operand, abs(n)))
+            return self._quotient(above, below)
+
+        return write
+
+    def call(self, row: Row, argument: Write) -> Write:
+        """Return what writes a transformation; one without variables is a number."""
+        if not row.argument.variables:
+            return lambda: self.dialect.number(self._value([row]))
+        if row.reciprocal:
+            whole = self.call(replace(row, reciprocal=False), argument)
+            return lambda: self._quotient([], [whole()])
+        entry = self.library.entries[row.code]
+        if isinstance(entry, Transformation):
+            own = entry
+
+            def write() -> Expression:
+                shown = argument().text
+                return Expression(f"{self._own(own)}({shown})")
+
+            return write
+        return lambda: self._template(str(self.library.table[row.code].code), argument())
+
+    def _template(self, code: str, argument: Expression) -> Expression:
+        if code.count("{}") > 1:
+            argument = self.body.named(argument)
+        return self.dialect.template(code, argument)
+
+    def _own(self, entry: Transformation) -> str:
+        """Write a transformation of the user's own as a function, and return its name."""
+        import sympy
+
+        name = f"{self.body.prefix}{entry.name}"
+        if name not in self.body.functions:
+            form = apply_symbolic(entry.sympy, sympy.Symbol("t", real=True))
+            written = self.dialect.symbolic(form, Expression("t"))
+            text = function(self.dialect, name, ["t"], [], written, is_helper=True)
+            self.body.functions[name] = text
+        return name
+
+
+def used_variables(equation: Equation) -> set[int]:
+    """Return the features that the source reads, counted from 1."""
+    rows = [row for matrix in equation.phi for row in factors(matrix, equation.library)]
+    rule = equation.inversion.branches.sign
+    arguments = [row.argument for row in rows] + list(rule.arguments if rule else ())
+    return set().union(*(argument.variables for argument in arguments))
+
+
+def function(
+    dialect: Dialect,
+    name: str,
+    arguments: Sequence[str],
+    lines: Sequence[str],
+    value: Expression,
+    *,
+    is_helper: bool,
+) -> str:
+    """Return the source of a function."""
+    inside = "".join(f"    {line}\n" for line in lines)
+    listed = ", ".join(f"double {argument}" if dialect.is_c else argument for argument in arguments)
+    if len(listed) >= WIDTH - 20:  # on several lines
+        listed = "\n    " + "\n    ".join(wrap(listed, WIDTH - 4))
+    if dialect.is_c:
+        head = "static double" if is_helper else "double"
+        return f"{head} {name}({listed})\n{{\n{inside}    return {value.text};\n}}"
+    return f"def {name}({listed}):\n{inside}    return {value.text}"
+
+
+# ---- the solution: closed forms, or bisection where there is none --------------------------------
 
 MOST_SOLUTIONS = 24
 #: Ranks of solutions that are far from the training range begin here.
@@ -38,24 +199,7 @@ class Solution(NamedTuple):
 
 
 class Solver:
-    """Writes the y that solves g(y) = v.
-
-    Parameters
-    ----------
-    equation : Equation
-        The law.
-    body : Body
-        Takes the statements.
-    variables : sequence of Expression
-        The features, which may decide the sign of y.
-
-    Attributes
-    ----------
-    is_numeric : bool
-        Whether `solve` and `g` are needed.
-    is_open : bool
-        Whether several solutions may be left between which nothing decides.
-    """
+    """Writes the y that solves g(y) = v."""
 
     def __init__(self, equation: Equation, body: Body, variables: Sequence[Expression]) -> None:
         self.equation, self.body, self.dialect = equation, body, body.dialect
@@ -72,8 +216,10 @@ class Solver:
             value = v if beta == 1.0 else self.dialect.divide(v, self.dialect.number(beta))
             if 0 < len(branches) <= MOST_SOLUTIONS:
                 return self._guarded(self._closed(value, closed.steps, branches), v, closed.steps)
-        if len(self.inversion.psi) == 2 and self._is_quadratic():
-            return self._one_of(self._quadratic(v))
+        exponents = [exponent(matrix, self.inversion.library) for matrix in self.inversion.psi]
+        if len(exponents) == 2 and set(exponents) == {1.0, 2.0}:
+            b, a = (float(self.inversion.beta[exponents.index(q)]) for q in (1.0, 2.0))
+            return self._one_of(self._quadratic(v, a, b))
         return self._one_of(self._numeric(v))
 
     # ---- closed forms ------------------------------------------------------------------------
@@ -100,7 +246,7 @@ class Solver:
         rule = self.known.sign
         if rule is None:
             return None
-        signs = [self.dialect.call("sign", self.features.argument(a)) for a in rule.arguments]
+        signs = [self.dialect.call("sign", fold(a, self.features)()) for a in rule.arguments]
         product = self.dialect.multiply(signs) if signs else self.dialect.number(1.0)
         return self.body.let(
             product if rule.constant == 1 else self.dialect.negative(product), "sign"
@@ -147,14 +293,8 @@ class Solver:
         misfit = self.dialect.call("fabs", self.dialect.add([(1.0, g), (-1.0, v)])).text
         return self.dialect.where(f"{misfit} <= {size}", y, self.dialect.number(math.nan))
 
-    def _is_quadratic(self) -> bool:
-        exponents = [exponent(matrix, self.inversion.library) for matrix in self.inversion.psi]
-        return set(exponents) == {1.0, 2.0}
-
-    def _quadratic(self, v: Expression) -> list[Solution]:
+    def _quadratic(self, v: Expression, a: float, b: float) -> list[Solution]:
         """Solve a y^2 + b y = v: (y - centre)^2 = v/a + centre^2."""
-        exponents = [exponent(matrix, self.inversion.library) for matrix in self.inversion.psi]
-        b, a = (float(self.inversion.beta[exponents.index(q)]) for q in (1.0, 2.0))
         centre = -b / (2 * a)
         scaled = v if a == 1.0 else self.dialect.divide(v, self.dialect.number(a))
         inside = self.dialect.add([(1.0, scaled), (centre**2, None)])

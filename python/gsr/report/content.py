@@ -1,21 +1,36 @@
-"""What a report is made of: a run folder, or a fitted model in memory."""
+"""What a report is made of: a run folder or a fitted model, and what the template asks of it."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
+from html import escape
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gsr import plotting
+from gsr._table_forms import PAGE
+from gsr.encoding.writing import number as digits
+from gsr.encoding.writing import shown_name
+from gsr.equation import Equation
 from gsr.exceptions import GSRError
+from gsr.plotting import Rows, drawing
+from gsr.plotting.drawing import number
+from gsr.report import mathml
 from gsr.search import Progress
 from gsr.selection import FrontEntry
+from gsr.selection.rounding import Rounded
 from gsr.transformation import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Rows of a model in memory that are drawn.
 MOST_ROWS = 1000
@@ -23,25 +38,20 @@ MOST_ROWS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """A target with its fitted model.
-
-    Parameters
-    ----------
-    name : str
-        Of the target.
-    model : GSRRegressor
-        Fitted to it.
-    X, y : array, optional
-        Rows to draw.
-    history : sequence of Progress
-        How the best error fell.
-    """
+    """A target with its fitted model."""
 
     name: str
     model: Any
     X: Array | None
     y: Array | None
     history: Sequence[Progress]
+
+    @cached_property
+    def rows(self) -> Rows | None:
+        """The rows to draw, with what the law says about them."""
+        if self.X is None or self.y is None:
+            return None
+        return Rows.of(self.entry, self.X, self.y)
 
     @property
     def entry(self) -> FrontEntry:
@@ -52,25 +62,7 @@ class Target:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """What is known of a run.
-
-    Parameters
-    ----------
-    targets : sequence of Target
-        Empty if there is no model yet.
-    columns : dict
-        Names of the columns to their values in the rows that are kept.
-    result : dict
-        What the run wrote about itself.
-    history : sequence of Progress
-        How the best error fell, if there is no model.
-    config : str, optional
-        The text of the configuration that reproduces the run.
-    run : Path, optional
-        The folder.
-    missing : sequence of str
-        What is not there, in plain words.
-    """
+    """What is known of a run."""
 
     targets: Sequence[Target]
     columns: Mapping[str, Array] = field(default_factory=dict)
@@ -84,8 +76,11 @@ class Source:
     def n_rows(self) -> int:
         """Rows of the run; those kept if it does not say."""
         told = self.result.get("rows")
-        if isinstance(told, int):
-            return told
+        return told if isinstance(told, int) else self.n_kept
+
+    @property
+    def n_kept(self) -> int:
+        """Rows that are kept."""
         return max((len(values) for values in self.columns.values()), default=0)
 
     @property
@@ -133,32 +128,15 @@ def _target(name: str, model: Any) -> Target:
     history = list(getattr(model, "history_", None) or ())
     if data is None:
         return Target(name, model, None, None, history)
-    rows = np.arange(len(data.y))
-    if len(rows) > MOST_ROWS:
-        rows = np.sort(np.random.default_rng(0).choice(rows, MOST_ROWS, replace=False))
-    return Target(name, model, np.asarray(data.X[rows]), np.asarray(data.y[rows]), history)
+    X, y = (plotting.sampled(values, MOST_ROWS) for values in (data.X, data.y))
+    return Target(name, model, X, y, history)
 
 
 # ---- run folders -------------------------------------------------------------------------------
 
 
 def read(run: str | PathLike[str]) -> Source:
-    """Return what is in a run folder; what is missing is told, not raised.
-
-    Parameters
-    ----------
-    run : str or path
-        A folder that ``gsr fit -o`` has written, complete or not.
-
-    Returns
-    -------
-    Source
-
-    Raises
-    ------
-    GSRError
-        If there is no such folder, or nothing of a run in it.
-    """
+    """Return what is in a run folder; what is missing is told, not raised."""
     folder = Path(fspath(run))
     if not folder.is_dir():
         raise GSRError(f"{folder} is no run folder: there is no such folder")
@@ -257,3 +235,164 @@ def _of_run(
     X = np.column_stack([columns[each] for each in names])
     good = np.isfinite(X).all(axis=1) & np.isfinite(columns[name])
     return Target(name, model, X[good], columns[name][good], told)
+
+
+# ---- what the template asks ----------------------------------------------------------------------
+
+
+def law(equation: Equation) -> dict[str, Any]:
+    """Return a law as text and as formulas between which lines may break."""
+    return {"text": str(equation), "parts": mathml.lines(equation)}
+
+
+def solved(equation: Equation, form: Any) -> dict[str, Any]:
+    """Return target = form likewise."""
+    name = equation.target_name
+    return {"text": f"{name} = {form}", "parts": mathml.solved(name, form)}
+
+
+def is_solved(equation: Equation) -> bool:
+    """Tell whether the left side of a law is the target itself."""
+    return str(equation).startswith(f"{shown_name(equation.target_name)} = ")
+
+
+def rounded(entry: FrontEntry) -> Rounded | None:
+    """Return the constants near simple numbers, None if they are not known."""
+    try:
+        _ = entry.rounded_equation
+        return entry.rounded
+    except GSRError:
+        return None
+
+
+def constants(entry: FrontEntry) -> dict[str, tuple[float, float, float]] | None:
+    """Return the constants with their intervals, None if they are not known."""
+    try:
+        return entry.intervals(0.95)
+    except GSRError:
+        return None
+
+
+def point(entry: FrontEntry, where: Sequence[float]) -> str:
+    """Return the values of the features at a point."""
+    names = zip(entry.equation.feature_names, where, strict=False)
+    return ", ".join(f"{name} = {number(float(value))}" for name, value in names)
+
+
+def limited(value: float) -> str:
+    """Return a number with few digits."""
+    return digits(float(value)).replace("-", "−") if math.isfinite(value) else "not determined"
+
+
+def ends(values: Array) -> tuple[float, ...]:
+    """Return the least, the median and the greatest of the values that are known."""
+    finite = values[np.isfinite(values)]
+    return (finite.min(), np.median(finite), finite.max()) if len(finite) else (math.nan,) * 3
+
+
+# ---- pictures: SVG that stands in the page and follows its colours -------------------------------
+
+#: Inches; on a telephone the letters are as large as those of a note.
+SIZE = (4.4, 3.3)
+#: Colours of the pictures, and the page's names for them.
+COLOURS = {
+    drawing.INK: "ink",
+    drawing.MUTED: "muted",
+    drawing.FAINT: "line",
+    drawing.MAIN: "main",
+    drawing.PICK: "pick",
+}
+
+
+class Picture(NamedTuple):
+    """An SVG element and what is seen in it."""
+
+    svg: str
+    caption: str
+
+
+#: What is seen in the pictures of a target, which has the place of ``{}``.
+CAPTIONS = {
+    "front": "Each point is a law: its error in {} against its complexity. The chosen one is "
+    "orange.",
+    "fit": "What the law predicts for {} against what was measured; on the line they agree.",
+    "residuals": "What the law leaves, against what it predicts; between the dashed lines are two "
+    "standard deviations. At the right is the histogram.",
+    "terms": "What each term adds, on the scale of the law's left side, over the rows.",
+    "convergence": "The error of the best law so far, against time.",
+}
+
+
+def pictures(target: Target, key: str) -> list[Picture]:
+    """Return all pictures that can be drawn of a target; `key` makes their names unique."""
+    front, entry = target.model.front_, target.entry
+    draw = plotting.drawings(target.model, entry, target.history, target.rows)
+    if not target.history:
+        del draw["convergence"]
+    finish = {"front": partial(plotting.label_front, entries=front, entry=entry)}
+    found = []
+    for k, kind in enumerate(each for each in CAPTIONS if each in draw):
+        told = CAPTIONS[kind].format(target.name)
+        found.append(Picture(_svg(draw[kind], f"{key}-{k}", told, finish.get(kind)), told))
+    return found
+
+
+def history_picture(history: Sequence[Progress]) -> Picture:
+    """Return the picture of a search that has no law yet."""
+    told = CAPTIONS["convergence"]
+    draw = partial(plotting.convergence, history=history, exact=False, name="the target")
+    return Picture(_svg(draw, "h", told), told)
+
+
+def _svg(
+    draw: Callable[[Axes], None],
+    key: str,
+    told: str,
+    finish: Callable[[Axes], None] | None = None,
+) -> str:
+    from io import StringIO
+
+    figure = drawing.new_figure(*SIZE)
+    import matplotlib
+
+    ax = figure.add_subplot()
+    draw(ax)
+    if finish is not None:
+        finish(ax)
+    text = StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": key}):
+        figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
+    return _inlined(text.getvalue(), key, told)
+
+
+def _inlined(text: str, key: str, told: str) -> str:
+    """Return the SVG element alone, with names of its own and the colours of the page."""
+    _, opening, rest = text.partition("<svg ")
+    svg = re.sub(r"<metadata>.*?</metadata>", "", opening + rest, flags=re.DOTALL)
+    box = re.search(r'viewBox="[^"]*"', svg)
+    assert box is not None, "matplotlib writes a viewBox"
+    label = f'role="img" aria-label="{escape(told)}"'
+    head = f'<svg xmlns:xlink="http://www.w3.org/1999/xlink" {box[0]} {label}>'
+    svg = re.sub(r"<svg [^>]*>", lambda _: head, svg, count=1)
+    used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', svg))
+    svg = re.sub(r' id="([^"]*)"', lambda m: f' id="{key}-{m[1]}"' * (m[1] in used), svg)
+    svg = re.sub(r'(href="#|url\(#)', rf"\g<1>{key}-", svg)
+    for colour, name in COLOURS.items():
+        svg = svg.replace(colour, f"var(--{name})")
+    return re.sub(r"\n\s*", "\n", svg).strip()
+
+
+#: What the template calls.
+FILTERS: dict[str, Callable[..., Any]] = {
+    "law": law,
+    "solved": solved,
+    "is_solved": is_solved,
+    "rounded": rounded,
+    "constants": constants,
+    "point": point,
+    "limited": limited,
+    "ends": ends,
+    "pictures": pictures,
+    "heading": PAGE.heading,
+    "cell": lambda row, name: PAGE.cell(row, name),
+}

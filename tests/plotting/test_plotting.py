@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from gsr import GSRError, GSRRegressor, plotting
+from gsr.plotting import MOST_POINTS, _brief
 from gsr.plotting.drawing import PICK, log_heights
-from gsr.plotting.pictures import MOST_POINTS, _brief
 
 pytest.importorskip("matplotlib")
 

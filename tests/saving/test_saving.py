@@ -236,7 +236,7 @@ def test_several_targets(tmp_path):
 
 # ---- files of earlier versions -----------------------------------------------------------------
 
-STORED = Path(__file__).parent / "saved_models"
+STORED = Path(__file__).parents[1] / "saved_models"
 KNOWN = json.loads((STORED / "known.json").read_text(encoding="utf-8"))
 
 

@@ -1,0 +1,409 @@
+"""`GSRDynamics`: equations of motion from measured series."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_is_fitted
+
+from gsr.dynamics import trajectories as series
+from gsr.dynamics.matching import Matching
+from gsr.dynamics.shooting import Law, Shooting
+from gsr.dynamics.simulation import UNBOUNDED, inputs_at, integrate, iterate, warn_if_cut
+from gsr.dynamics.smoothing import Smoothed, smooth
+from gsr.dynamics.trajectories import Trajectory
+from gsr.estimator import GSRRegressor
+from gsr.exceptions import GSRError, PredictionWarning
+from gsr.selection import FrontEntry
+from gsr.selection.fitted import FittedLaw
+from gsr.table import EquationTable
+from gsr.transformation import Array
+
+#: Parts of `max_time` for the searches, and for the fit by simulation at most.
+SEARCH, SHOOTING = 0.75, 0.22
+TIME = "t"
+#: Standard deviations of a derivative are at least this part of its spread: what the spline adds
+#: between clean points is smooth, and would be taken for structure.
+LEAST_STD = 1e-6
+
+
+class GSRDynamics(BaseEstimator):  # type: ignore[misc]
+    """Equations of motion dx/dt = f(x, u, t), or maps x[k + 1] = f(x[k], u[k]), from series.
+
+    The states are smoothed by splines whose smoothness and noise are found by restricted maximum
+    likelihood. A `GSRRegressor` searches laws for each derivative. Its laws are then compared on
+    the measurements by their integrals, without derivatives, and the constants of the chosen ones
+    are fitted together by simulation.
+
+    Parameters
+    ----------
+    regressor : GSRRegressor, optional
+        What searches the law of each state, with options such as `library`, `units` or
+        `max_terms`. Its `max_time` is replaced if `max_time` is given here.
+    max_time : float or None, default 20
+        Seconds for everything, divided evenly among the states.
+    discrete_time : bool, default False
+        Look for a map from each row to the next.
+    time_feature : bool, default False
+        Whether the time is a feature, as in driven systems; it is called ``"t"``.
+    refine : bool, default True
+        Fit the constants by simulation at the end.
+    random_state : int, optional
+        Seed of the searches.
+
+    Attributes
+    ----------
+    models_ : dict
+        From the name of each state to the fitted `GSRRegressor` of its derivative.
+    equations_ : dict
+        From the name of each state to the front of its laws as a table.
+    feature_names_ : list of str
+        Names of the states, then of the inputs, then ``"t"`` if it is a feature.
+    noise_ : dict
+        Standard deviation of a measurement of each state; for maps and measured derivatives the
+        error of its law.
+    simulation_error_ : dict
+        Root mean square of what the simulated series leave of each state; empty if the constants
+        were not fitted by simulation.
+    standard_errors_ : dict
+        For each state the standard errors of the constants of its law, by simulation.
+    fit_time_ : float
+        Seconds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gsr import GSRDynamics
+    >>> t = np.linspace(0, 4, 60)
+    >>> model = GSRDynamics(random_state=0).fit(3 * np.exp(-0.7 * t), t)
+    >>> print(model.equations()[0])
+    x0' = -0.7 x0
+    """
+
+    def __init__(
+        self,
+        *,
+        regressor: GSRRegressor | None = None,
+        max_time: float | None = 20.0,
+        discrete_time: bool = False,
+        time_feature: bool = False,
+        refine: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.regressor = regressor
+        self.max_time = max_time
+        self.discrete_time = discrete_time
+        self.time_feature = time_feature
+        self.refine = refine
+        self.random_state = random_state
+
+    # ---- fitting -----------------------------------------------------------------------------
+
+    def fit(
+        self,
+        x: Any,
+        t: Any = 1.0,
+        x_dot: Any = None,
+        u: Any = None,
+        feature_names: Sequence[str] | None = None,
+    ) -> GSRDynamics:
+        """Search for equations of motion.
+
+        Parameters
+        ----------
+        x : array or data frame of shape (n, d), or a list of them
+            States, one row for each time; a list holds several trajectories. Rows with missing
+            values are left out.
+        t : array of shape (n,), float, or a list of arrays
+            Times, or the time between two rows.
+        x_dot : like x, optional
+            Derivatives, if they were measured.
+        u : like x, optional
+            Inputs.
+        feature_names : sequence of str, optional
+            Names of the states, and of the inputs; those of a data frame unless given.
+
+        Returns
+        -------
+        GSRDynamics
+            The estimator itself.
+        """
+        start = time.perf_counter()
+        given = series.read(x, t, x_dot, u)
+        self._name(x, given[0], feature_names)
+        self._largest = UNBOUNDED * max(float(np.abs(each.x).max()) for each in given)
+        self.simulation_error_: dict[str, float] = {}
+        self.standard_errors_: dict[str, Array] = {}
+        if self.discrete_time or x_dot is not None:
+            self._fit_rows(given)
+        else:
+            self._fit_series(given, start)
+        self.fit_time_ = time.perf_counter() - start
+        return self
+
+    def _name(self, x: Any, first: Trajectory, feature_names: Sequence[str] | None) -> None:
+        n_states, n_inputs = first.x.shape[1], first.u.shape[1]
+        names = series.names_of(x, n_states, feature_names)
+        if len(names) == n_states:
+            names += [f"u{j}" for j in range(n_inputs)]
+        if len(names) != n_states + n_inputs:
+            raise GSRError(
+                f"there are {n_states} states and {n_inputs} inputs, but {len(names)} feature_names"
+            )
+        self.n_states_, self.n_inputs_ = n_states, n_inputs
+        self.feature_names_ = [*names, *([TIME] if self.time_feature else [])]
+
+    @property
+    def states_(self) -> list[str]:
+        """Names of the states."""
+        return self.feature_names_[: self.n_states_]
+
+    def _fit_rows(self, given: Sequence[Trajectory]) -> None:
+        """Search where the target needs no derivative: maps, and measured derivatives."""
+        rows = [(self._features(each.x, each.u, each.t), each.x, each.x_dot) for each in given]
+        if self.discrete_time:
+            features = np.concatenate([row[:-1] for row, _, _ in rows])
+            target = np.concatenate([x[1:] for _, x, _ in rows])
+        else:
+            features = np.concatenate([row for row, _, _ in rows])
+            target = np.concatenate([x_dot for _, _, x_dot in rows if x_dot is not None])
+        self.models_ = {
+            name: self._search(j, features, target[:, j], None)
+            for j, name in enumerate(self.states_)
+        }
+        self.noise_ = {name: each.get_best().rmse for name, each in self.models_.items()}
+
+    def _fit_series(self, given: Sequence[Trajectory], start: float) -> None:
+        """Search for laws of the derivatives of smoothed series."""
+        smoothed = [[smooth(each.t, column) for column in each.x.T] for each in given]
+        states = [np.column_stack([each.values for each in parts]) for parts in smoothed]
+        features = np.concatenate(
+            [self._features(x, each.u, each.t) for x, each in zip(states, given, strict=True)]
+        )
+        self.models_, noise = {}, []
+        for j, name in enumerate(self.states_):
+            parts = [each[j] for each in smoothed]
+            noise.append(float(np.sqrt(np.mean([part.noise**2 for part in parts]))))
+            model = self._search(j, features, *_derivatives(parts))
+            _choose(model, Matching(given, parts, j, features))
+            self.models_[name] = model
+        self.noise_ = dict(zip(self.states_, noise, strict=True))
+        if self.refine:
+            until = None if self.max_time is None else start + self.max_time
+            slopes = [np.column_stack([each.slopes for each in parts]) for parts in smoothed]
+            fitting = Shooting(given, states, slopes, np.array(noise), self.time_feature)
+            self._refined(fitting, until)
+
+    def _features(self, x: Array, u: Array, t: Array) -> Array:
+        return np.column_stack([x, u, *([t] if self.time_feature else [])])
+
+    def _search(self, j: int, features: Array, target: Array, sigma: Array | None) -> GSRRegressor:
+        """Return the fitted regressor of one state."""
+        model: GSRRegressor
+        model = GSRRegressor() if self.regressor is None else clone(self.regressor)
+        if self.regressor is None or self.random_state is not None:
+            model.set_params(random_state=self.random_state)
+        if self.max_time is not None:
+            share = self.max_time if self.discrete_time else SEARCH * self.max_time
+            model.set_params(max_time=share / self.n_states_)
+        model.__dict__["_given_name"] = self._target(j)
+        return model.fit(_named(features, self.feature_names_), target, sigma=sigma)
+
+    def _target(self, j: int) -> str:
+        return self.states_[j] + ("_next" if self.discrete_time else "'")
+
+    def _refined(self, fitting: Shooting, until: float | None) -> None:
+        """Fit the constants of all chosen laws by simulation."""
+        entries = [model.get_best() for model in self.models_.values()]
+        if any(entry.data is None for entry in entries):
+            return
+        laws = [Law(FittedLaw.of(entry.law), entry.data) for entry in entries if entry.data]
+        found = fitting.fit(laws, until)
+        if found is None:
+            return
+        first = 0
+        for j, (name, model) in enumerate(self.models_.items()):
+            law = found.laws[j]
+            size = len(law.constants)
+            _replace(model, law.law)
+            block = slice(first, first + size)
+            self.standard_errors_[name] = np.sqrt(np.diag(found.covariance)[block])
+            self.simulation_error_[name] = float(found.error[j])
+            first += size
+
+    # ---- reading -----------------------------------------------------------------------------
+
+    @property
+    def equations_(self) -> dict[str, EquationTable]:
+        """The front of each state as a table."""
+        check_is_fitted(self, "models_")
+        return {name: model.equations_ for name, model in self.models_.items()}
+
+    def equations(self) -> list[str]:
+        """Return the chosen law of each state as text."""
+        check_is_fitted(self, "models_")
+        return [str(model.equation_) for model in self.models_.values()]
+
+    def print(self) -> None:
+        """Print the chosen laws."""
+        print("\n".join(self.equations()))
+
+    def sympy(self) -> list[Any]:
+        """Return the chosen laws as SymPy equations."""
+        check_is_fitted(self, "models_")
+        return [model.sympy() for model in self.models_.values()]
+
+    def latex(self) -> list[str]:
+        """Return the chosen laws as LaTeX."""
+        check_is_fitted(self, "models_")
+        return [model.latex() for model in self.models_.values()]
+
+    # ---- using -------------------------------------------------------------------------------
+
+    def predict(self, x: Any, u: Any = None, t: Any = None) -> Array:
+        """Return the derivatives, or the next states, at rows of states.
+
+        Parameters
+        ----------
+        x : array of shape (n, d)
+            States.
+        u : array of shape (n, m), optional
+            Inputs.
+        t : array of shape (n,), optional
+            Times, if the time is a feature.
+
+        Returns
+        -------
+        array of shape (n, d)
+        """
+        check_is_fitted(self, "models_")
+        states = np.asarray(x, dtype=float)
+        states = states[:, None] if states.ndim == 1 else states
+        inputs = np.empty((len(states), 0)) if u is None else np.asarray(u, dtype=float)
+        inputs = inputs[:, None] if inputs.ndim == 1 else inputs
+        if states.shape[1] != self.n_states_ or inputs.shape[1] != self.n_inputs_:
+            raise GSRError(
+                f"x must have {self.n_states_} columns and u {self.n_inputs_}, got "
+                f"{states.shape[1]} and {inputs.shape[1]}"
+            )
+        if self.time_feature and t is None:
+            raise GSRError("the time is a feature: give t")
+        times = np.zeros(len(states)) if t is None else np.asarray(t, dtype=float)
+        rows = self._features(states, inputs, times)
+        return np.column_stack([each.equation_.predict(rows) for each in self.models_.values()])
+
+    def simulate(self, x0: Any, t: Any, u: Any = None) -> Array:
+        """Return the states at the times, from an initial state.
+
+        Parameters
+        ----------
+        x0 : array of shape (d,)
+            State at the first time.
+        t : array of shape (n,), or int for maps
+            Increasing times, or the number of rows.
+        u : callable or array of shape (n, m), optional
+            Inputs as a function of time, or at the times.
+
+        Returns
+        -------
+        array of shape (n, d)
+            Rows after the simulation has left the finite range are NaN, with a warning.
+        """
+        check_is_fitted(self, "models_")
+        start = np.atleast_1d(np.asarray(x0, dtype=float))
+        if start.shape != (self.n_states_,):
+            raise GSRError(f"x0 must have {self.n_states_} values, got shape {start.shape}")
+        times = np.asarray(np.arange(int(t)) if np.ndim(t) == 0 else t, dtype=float)
+        if len(times) == 0 or (np.diff(times) <= 0).any():
+            raise GSRError("t must hold increasing times")
+        inputs = inputs_at(u, times, self.n_inputs_)
+        laws = [model.equation_ for model in self.models_.values()]
+
+        def motion(now: float, x: Array) -> Array:
+            row = self._features(x[None], inputs(now)[None], np.array([now]))
+            return np.array([law.predict(row)[0] for law in laws])
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PredictionWarning)
+            if self.discrete_time:
+                found = iterate(motion, start, len(times), largest=self._largest)
+            else:
+                found = integrate(motion, start, times, largest=self._largest)
+        warn_if_cut(found, times)
+        return found
+
+    def score(self, x: Any, t: Any = 1.0, x_dot: Any = None, u: Any = None) -> float:
+        """Return R2 of the derivatives, or of the next states of a map, averaged over states.
+
+        Parameters
+        ----------
+        x, t, x_dot, u
+            As for `fit`. Without `x_dot` the derivatives are those of the smoothed series.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self, "models_")
+        truth, prediction = [], []
+        for each in series.read(x, t, x_dot, u):
+            if self.discrete_time:
+                truth.append(each.x[1:])
+                prediction.append(self.predict(each.x[:-1], each.u[:-1], each.t[:-1]))
+                continue
+            if each.x_dot is not None:
+                truth.append(each.x_dot)
+                prediction.append(self.predict(each.x, each.u, each.t))
+                continue
+            parts = [smooth(each.t, column) for column in each.x.T]
+            states = np.column_stack([part.values for part in parts])
+            truth.append(np.column_stack([part.slopes for part in parts]))
+            prediction.append(self.predict(states, each.u, each.t))
+        return float(r2_score(np.concatenate(truth), np.concatenate(prediction)))
+
+
+def _named(features: Array, names: Sequence[str]) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(features, columns=list(names))
+
+
+def _derivatives(parts: Sequence[Smoothed]) -> tuple[Array, Array]:
+    """Return the derivatives of one state with their standard deviations."""
+    slopes = np.concatenate([part.slopes for part in parts])
+    # Neighbouring rows of a smooth series err alike: together they count as its degrees of freedom.
+    wide = [part.slope_std * np.sqrt(len(part.values) / part.freedom) for part in parts]
+    least = LEAST_STD * (float(np.std(slopes)) or 1.0)
+    return slopes, np.maximum(np.concatenate(wide), least)
+
+
+def _choose(model: GSRRegressor, matching: Matching) -> None:
+    """Choose the law whose integral describes the measurements best, and fit it to them."""
+    best: tuple[float, FrontEntry, FittedLaw] | None = None
+    for entry in [*model.front_, *model._others]:
+        if entry.data is None or (not entry.uses_features and entry.complexity > 3):
+            continue
+        law, error = matching.fit(FittedLaw.of(entry.law), entry.data)
+        bits = matching.bits(entry, error)
+        if np.isfinite(bits) and (best is None or bits < best[0]):
+            best = bits, entry, law
+    if best is None:
+        return
+    _, entry, law = best
+    model.choose(index=model._laws.index(entry))
+    _replace(model, law)
+
+
+def _replace(model: GSRRegressor, law: FittedLaw) -> None:
+    """Give the chosen law other constants."""
+    entry = model.front_[model.best_index_]
+    made = replace(entry, law=law)
+    model.front_ = [made if each is entry else each for each in model.front_]
+    model.equation_ = made.equation

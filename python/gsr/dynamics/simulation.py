@@ -1,0 +1,124 @@
+"""Equations of motion integrated in time."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from gsr.exceptions import GSRError, PredictionWarning
+from gsr.transformation import Array
+
+#: A state this many times larger than the largest measured one counts as without bound.
+UNBOUNDED = 1e6
+#: Calls of the right-hand side for each time that is asked for, after which a simulation ends.
+MOST_CALLS = 4000
+
+#: Derivative of the state: f(t, x).
+Motion = Callable[[float, Array], Array]
+
+
+class _TooManyCallsError(Exception):
+    """Ends an integration that does not get on."""
+
+
+def integrate(
+    motion: Motion,
+    x0: Array,
+    t: Array,
+    *,
+    largest: float,
+    rtol: float = 1e-8,
+    atol: Array | float = 1e-10,
+) -> Array:
+    """Return the states at the times; rows that are not reached are NaN.
+
+    Parameters
+    ----------
+    motion : callable
+        Returns dx/dt of a time and a state.
+    x0 : array of shape (d,)
+        State at the first time.
+    t : array of shape (n,)
+        Increasing times.
+    largest : float
+        The simulation ends where a state exceeds this size.
+    rtol, atol : float
+        Tolerances of the integrator.
+    """
+    found = np.full((len(t), len(x0)), np.nan)
+    found[0] = x0
+    calls, most = 0, MOST_CALLS * max(len(t), 20)
+
+    def counted(time: float, state: Array) -> Array:
+        nonlocal calls
+        calls += 1
+        if calls > most:
+            raise _TooManyCallsError
+        return motion(time, state)
+
+    def unbounded(_: float, state: Array) -> float:
+        return largest - float(np.abs(state).max())
+
+    unbounded.terminal = True  # type: ignore[attr-defined]
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            solved = solve_ivp(
+                counted, (t[0], t[-1]), x0, "LSODA", t, events=unbounded, rtol=rtol, atol=atol
+            )
+    except (_TooManyCallsError, ValueError):
+        return found
+    reached = np.isfinite(solved.y).all(axis=0)
+    found[: len(reached)][reached] = solved.y.T[reached]
+    return found
+
+
+def iterate(motion: Motion, x0: Array, n: int, *, largest: float) -> Array:
+    """Return n states of the map x[k + 1] = f(k, x[k]); NaN from where one is out of bounds."""
+    found = np.full((n, len(x0)), np.nan)
+    found[0] = x0
+    for k in range(n - 1):
+        following = motion(float(k), found[k])
+        if not (np.abs(following) <= largest).all():
+            break
+        found[k + 1] = following
+    return found
+
+
+def warn_if_cut(states: Array, t: Array) -> None:
+    """Warn where a simulation has ended early."""
+    missing = ~np.isfinite(states).all(axis=1)
+    if missing.any():
+        first = int(np.argmax(missing))
+        warnings.warn(
+            f"the simulation ends at t = {t[first - 1]:g}: a state leaves the finite range, or the "
+            f"equations are undefined or too stiff there; {int(missing.sum())} rows are NaN",
+            PredictionWarning,
+            stacklevel=3,
+        )
+
+
+def inputs_at(u: Any, t: Array, n_inputs: int) -> Callable[[float], Array]:
+    """Return the inputs as a function of time: a callable, or rows at the times of `t`."""
+    if n_inputs == 0:
+        nothing = np.empty(0)
+        return lambda _: nothing
+    if u is None:
+        raise GSRError(f"the equations have {n_inputs} inputs: give u")
+    if callable(u):
+        return lambda time: np.atleast_1d(np.asarray(u(time), dtype=float))
+    table = np.asarray(u, dtype=float)
+    table = table[:, None] if table.ndim == 1 else table
+    if table.shape != (len(t), n_inputs):
+        raise GSRError(f"u must have the shape {(len(t), n_inputs)}, got {table.shape}")
+    columns = table.T
+    return lambda time: np.array([np.interp(time, t, column) for column in columns])
+
+
+def steps_apart(times: Sequence[Array]) -> float:
+    """Return the median time between two rows."""
+    return float(np.median(np.concatenate([np.diff(t) for t in times])))
