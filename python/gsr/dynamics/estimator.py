@@ -29,6 +29,8 @@ from gsr.transformation import Array
 #: Parts of `max_time` for the searches, and for the fit by simulation at most.
 SEARCH, SHOOTING = 0.75, 0.22
 TIME = "t"
+#: Laws with the shortest descriptions that are looked at for poles and terms of a few rows.
+FEW = 20
 #: Standard deviations of a derivative are at least this part of its spread: what the spline adds
 #: between clean points is smooth, and would be taken for structure.
 LEAST_STD = 1e-6
@@ -386,17 +388,19 @@ def _derivatives(parts: Sequence[Smoothed]) -> tuple[Array, Array]:
 
 def _choose(model: GSRRegressor, matching: Matching) -> None:
     """Choose the law whose integral describes the measurements best, and fit it to them."""
-    best: tuple[float, FrontEntry, FittedLaw] | None = None
-    for entry in [*model.front_, *model._others]:
-        if entry.data is None or (not entry.uses_features and entry.complexity > 3):
+    found: list[tuple[float, int, FrontEntry, FittedLaw]] = []
+    for place, entry in enumerate([*model.front_, *model._others]):
+        if entry.data is None:
             continue
         law, error = matching.fit(FittedLaw.of(entry.law), entry.data)
         bits = matching.bits(entry, error)
-        if np.isfinite(bits) and (best is None or bits < best[0]):
-            best = bits, entry, law
-    if best is None:
+        if np.isfinite(bits):
+            found.append((bits, place, entry, law))
+    if not found:
         return
-    _, entry, law = best
+    ranked = sorted(found)[:FEW]
+    safe = (each for each in ranked if each[2].is_sound and each[2].is_tame)
+    _, _, entry, law = next(safe, ranked[0])
     model.choose(index=model._laws.index(entry))
     _replace(model, law)
 
