@@ -396,8 +396,12 @@ def test_a_law_that_the_rows_determine_is_no_less_so_beside_another(fitted):
     """Another law that is chosen by hand is ambiguous, the best one is not."""
     model = copy.deepcopy(fitted)
     model.support_ = 0.99
-    best, worse = model.get_best(), model.equations_.top()[-1]
-    assert worse.bits > 7 and worse.level == "noise"
+    best = model.get_best()
+    worse = next(  # one that `best` does not dominate
+        row
+        for row in reversed(model.equations_.top())
+        if row.bits > 7 and row.level == "noise" and row.rmse < best.rmse
+    )
     model.choose(index=worse.index)
     levels = {row.entry: row.level for row in model.equations_}
     assert model.level_ == levels[worse.entry] == "ambiguous"

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -159,9 +160,10 @@ def _lengths(
     constant = [entry for entry in order if not entry.uses_features]
     lengths: dict[FrontEntry, float] = {}
     least = math.inf
-    # Of laws that there is no time for, the likeliest one is worth more than the constant.
-    closely = dict.fromkeys([*order[:1], *constant, *order[:CLOSELY]])
-    for entry in in_time(closely, until, LEAST_CLOSELY):
+    # However little time is left, the likeliest law is compared with the constant.
+    always = list(dict.fromkeys([*order[:1], *constant]))
+    others = (entry for entry in order[:CLOSELY] if entry not in always)
+    for entry in chain(always, in_time(others, until, LEAST_CLOSELY)):
         bound = _least_length(entry, n_rows, least + BITS_OF_POLE + EQUAL_BITS)
         if bound is None or entry in constant:
             lengths[entry] = entry.length

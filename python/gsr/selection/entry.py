@@ -69,6 +69,8 @@ class FrontEntry:
         The rows that it is judged by.
     held_out : float, optional
         Error on rows that were held out of the search, on the scale of y.
+    held_error : callable, optional
+        Measures that error of an equation.
     accepts : callable, optional
         Whether an equation has the shape that was asked for; rounding must keep it.
     outdone : bool
@@ -87,9 +89,14 @@ class FrontEntry:
     law: LawLike = field(repr=False)
     data: Training | None = field(default=None, repr=False)
     held_out: float | None = None
+    held_error: Callable[[Equation], float] | None = field(default=None, repr=False)
     accepts: Callable[[Equation], bool] | None = field(default=None, repr=False)
     outdone: bool = False
     verdict_rows: int = MOST_ROWS
+
+    def __post_init__(self) -> None:
+        if self.held_error is not None:  # whatever other form of the law the entry was made of
+            object.__setattr__(self, "held_out", self.held_error(self.equation))
 
     @classmethod
     def of(
@@ -280,7 +287,8 @@ class FrontEntry:
             made |= {"left_out": self.left_out, "length": self.length}
             made |= {"rounded_equation": self.rounded_equation}
         law = FittedLaw.of(self.law)
-        return {**self.__dict__, **made, "make": None, "data": None, "law": law, "accepts": None}
+        gone = dict.fromkeys(("make", "data", "accepts", "held_error"))
+        return {**self.__dict__, **made, **gone, "law": law}
 
     def __str__(self) -> str:
         return f"{self.complexity:4d}  {self.rmse:10.3e}  {self.equation}"
