@@ -24,8 +24,8 @@ from gsr.benchmarks.suites import PROBLEMS, Problem, get
 from gsr.encoding import canonical, evaluate
 from gsr.library import TABLE_2, Library
 from gsr.selection.fitted import FittedLaw, Training
-from gsr.selection.refine import refine
 from gsr.selection.refit import refit
+from gsr.selection.target_scale import refine
 
 ROOT = Path(__file__).resolve().parents[1]
 PER_PROBLEM = 3

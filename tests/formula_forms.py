@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gsr.selection.corpus import FILE, is_constant, parse
+from formula_corpus import FILE, is_constant, parse
 from gsr.selection.expressions import Call, Sum, Variable, variables_of
 
 ROUNDS = 3

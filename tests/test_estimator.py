@@ -33,7 +33,7 @@ from gsr import (
 )
 from gsr.islands import topology
 from gsr.selection import PolePolicy
-from gsr.selection.loss import LossKind
+from gsr.selection.noise import LossKind
 
 SOON = 10.0  # seconds: far more than it takes, far less than the search would
 

@@ -10,7 +10,7 @@ import pytest
 from gsr import GSRRegressor
 from gsr.problem import make_evolution
 from gsr.rows import MAX_ROWS, MORE_ROWS
-from gsr.selection.plainer import with_a_part_less
+from gsr.selection.variants import with_a_part_less
 from gsr.session import Session
 
 N = 8000

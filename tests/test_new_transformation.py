@@ -19,7 +19,7 @@ from gsr.prior import units
 from gsr.prior.constraints import Checker
 from gsr.prior.proofs import Jets
 from gsr.report import mathml
-from gsr.selection import freed, plainer
+from gsr.selection import variants
 from gsr.selection.fitted import FittedLaw, Training
 from gsr.selection.poles import poles
 from gsr.traits import TRAITS, Limit, Traits
@@ -159,9 +159,9 @@ def test_export(language):
 def test_variants_and_simplification():
     data = Training(LIBRARY, LIBRARY, X, X[:, 0])
     row = [CODE, 0, 1]
-    variants = [v.phi for v in freed._variants(law([[row]]), freed.Places(data, False, True))]
-    assert ([[CODE, 3, 1, freed.NUDGE]],) in variants
-    small = plainer.plainer(law([[[CODE, 3, 1, 1e-7]]]), data)
+    found = [v.phi for v in variants._variants(law([[row]]), variants.Places(data, False, True))]
+    assert ([[CODE, 3, 1, variants.NUDGE]],) in found
+    small = variants.plainer(law([[[CODE, 3, 1, 1e-7]]]), data)
     assert small.phi == ([[IDENTITY, 0, 1]],)
     assert small.alpha[0] == pytest.approx(1e-7)
 

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 import sympy
 
+from fitted_laws import LIBRARY, ONE, law
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.selection import FrontEntry, simplify
 from gsr.selection.fitted import Training
 from gsr.selection.refit import refit
 from gsr.table import EquationTable
-from test_refit import LIBRARY, ONE, law
 
 X = np.random.default_rng(0).uniform(0.5, 2, (40, 2))
 Y = np.sqrt(X[:, 0] ** 3 + 2 * X[:, 1] + 1)

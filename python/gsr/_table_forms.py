@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gsr.encoding import latex
 from gsr.encoding.writing import html
 from gsr.exceptions import GSRError
-from gsr.selection.choice import WEIGHTED
+from gsr.selection.entry import WEIGHTED
 
 if TYPE_CHECKING:
     from gsr.table import EquationRow

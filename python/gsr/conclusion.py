@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from gsr import selection
@@ -13,11 +13,11 @@ from gsr.problem import Problem
 from gsr.rows import Rows
 from gsr.selection import FrontEntry, PolePolicy
 from gsr.selection.criteria import Criterion, priced_length
-from gsr.selection.fitted import LawLike, Training, constants, without_repeats
+from gsr.selection.fitted import LawLike, Training, without_repeats
+from gsr.selection.front_entries import tidied
 from gsr.selection.kinds import beside_front
 from gsr.selection.noise_choice import choose_noise, promising
-from gsr.selection.plainer import with_a_part_less, without_slight_parts
-from gsr.selection.tidy import tidied
+from gsr.selection.variants import with_a_part_less, without_slight_parts
 from gsr.threads import one_thread
 
 #: Laws beside the front that are fitted to all rows of a long table.
@@ -35,21 +35,11 @@ SPARE = 0.25
 
 @dataclass(frozen=True)
 class Conclusion:
-    """What a search has found.
+    """What a search has found."""
 
-    Parameters
-    ----------
-    front : list of FrontEntry
-        Laws that no other beats in both complexity and error, simplest first.
-    best_index : int
-        The chosen one.
-    others : list of FrontEntry
-        Laws beside the front that are worth a look, shortest description first.
-    """
-
-    front: list[FrontEntry]
+    front: list[FrontEntry]  # simplest first
     best_index: int
-    others: list[FrontEntry]
+    others: list[FrontEntry]  # beside the front, shortest description first
 
 
 def conclude(
@@ -60,23 +50,17 @@ def conclude(
     poles: PolePolicy = "avoid",
     until: float | None = None,
 ) -> Conclusion:
-    """Refine all laws, compare them and choose one.
+    """Refine all laws, compare them and choose one; `held` are rows held out of the search.
 
-    Parameters
-    ----------
-    problem : Problem
-        What was searched for.
-    laws : sequence
-        Laws of the search.
-    held : Rows, optional
-        Rows held out of it.
-    criterion, poles
-        As for the estimator.
-    until : float, optional
-        When to end, on the clock of `time.perf_counter`; laws that are not refined by then keep the
-        constants that the search gave them.
+    Laws that are not refined by `until`, on the clock of `time.perf_counter`, keep the constants
+    that the search gave them.
     """
-    parts = _Parts(until, problem.is_counted)
+    parts = _schedule(until, problem.is_counted)
+
+    def choose(until: float | None) -> FrontEntry:
+        n_rows = len(entries[0].data.y) if entries and entries[0].data is not None else 0
+        return selection.best(entries, n_rows, criterion, poles, until)
+
     with one_thread():
         if not any(law.exact for law in laws):
             problem = _with_noise_judged(problem, laws, parts(NOISE))
@@ -85,22 +69,30 @@ def conclude(
             laws = _beside_exact(laws, problem.data.spread)
         entries = problem.entries(laws, held, parts(FITTED))
         again = problem.noise.follows_law or problem.everything is not None
-        chosen = _choose(entries, criterion, poles, parts(CHOSEN if again else PRESENTED))
+        chosen = choose(parts(CHOSEN if again else PRESENTED))
         if problem.noise.follows_law and not chosen.exact and not is_late(parts(CHOSEN)):
             problem = problem.around(chosen.law)
             entries = problem.entries([entry.law for entry in entries], held, parts(REFITTED))
-            chosen = _choose(entries, criterion, poles, parts(PRESENTED))
+            chosen = choose(parts(PRESENTED))
         elif problem.data.weights is not None and problem.noise.kind == "constant":
             problem = problem.with_weighted_noise(chosen.law)
             entries = [replace(entry, data=problem.data) for entry in entries]
-            chosen = _choose(entries, criterion, poles, parts(PRESENTED))
+            chosen = choose(parts(PRESENTED))
         if problem.everything is not None:
             entries = _on_all_rows(entries, chosen, problem, problem.everything, parts(REFITTED))
-            chosen = _choose(entries, criterion, poles, parts(SHORTENED))
+            chosen = choose(parts(SHORTENED))
         if not chosen.exact:
             entries = _shortened(entries, chosen, problem, parts(SHORTENED))
-            chosen = _choose(entries, criterion, poles, parts(PRESENTED))
+            chosen = choose(parts(PRESENTED))
         return _presented(entries, chosen, problem, parts(PRESENTED))
+
+
+def _with_noise_judged(problem: Problem, laws: Sequence[LawLike], until: float | None) -> Problem:
+    """Return the problem with the noise that the laws speak for, if that is left open."""
+    if problem.errors != "auto":
+        return problem
+    best = choose_noise(promising(laws, problem.data, until), problem.data, until)
+    return problem.weighted(best) if best is not None and problem.differs(best.data) else problem
 
 
 def _beside_exact(laws: Sequence[LawLike], spread: float) -> list[LawLike]:
@@ -115,42 +107,20 @@ def _beside_exact(laws: Sequence[LawLike], spread: float) -> list[LawLike]:
     return kept
 
 
-class _Parts:
-    """Divides the time that is left among the steps.
+def _schedule(until: float | None, is_counted: bool) -> Callable[[float], float | None]:
+    """Return a function that tells when a part of the time that is left is over.
 
-    Parameters
-    ----------
-    until : float, optional
-        When all must be done, on the clock of `time.perf_counter`.
-    is_counted : bool
-        Whether the search ends by counted work: steps may then take `SPARE` more, so that the
-        result depends on the clock only if time is really short.
+    If the search ends by counted work, steps may take `SPARE` more, so that the result depends on
+    the clock only if time is really short.
     """
+    start = time.perf_counter()
 
-    def __init__(self, until: float | None, is_counted: bool) -> None:
-        self.start, self.until, self.is_counted = time.perf_counter(), until, is_counted
-
-    def __call__(self, part: float) -> float | None:
-        """Return when this part of the time is over."""
-        if self.until is None:
+    def end(part: float) -> float | None:
+        if until is None:
             return None
-        part += SPARE * self.is_counted
-        return self.start + part * max(self.until - self.start, 0.0)
+        return start + (part + SPARE * is_counted) * max(until - start, 0.0)
 
-
-def _with_noise_judged(problem: Problem, laws: Sequence[LawLike], until: float | None) -> Problem:
-    """Return the problem with the noise that the laws speak for, if that is left open."""
-    if problem.errors != "auto":
-        return problem
-    best = choose_noise(promising(laws, problem.data, until), problem.data, until)
-    return problem.weighted(best) if best is not None and problem.differs(best.data) else problem
-
-
-def _choose(
-    entries: list[FrontEntry], criterion: Criterion, poles: PolePolicy, until: float | None
-) -> FrontEntry:
-    n_rows = len(entries[0].data.y) if entries and entries[0].data is not None else 0
-    return entries[selection.best(entries, n_rows, criterion, poles, until)]
+    return end
 
 
 def _on_all_rows(
@@ -161,12 +131,12 @@ def _on_all_rows(
     until: float | None,
 ) -> list[FrontEntry]:
     """Return the laws of the front and the next best, fitted to all rows; the chosen one first."""
-    wanted = [chosen, *selection.pareto(entries, chosen)[0], *_next_best(entries, RUNNERS_UP)]
+    wanted = [chosen, *selection.pareto(entries, chosen), *_next_best(entries, RUNNERS_UP)]
     finished: list[FrontEntry] = []
     for entry in dict.fromkeys(wanted):
         if finished and is_late(until):
             break
-        fitted = selection.finish(entry, problem.blueprint.equation, everything, until)
+        fitted = selection.finish(entry, everything, until)
         finished.append(fitted if problem.admits(fitted.law) else entry)
     return finished
 
@@ -179,7 +149,7 @@ def _shortened(
     Those that may be shown lose what their errors do not depend on.
     """
     data = problem.everything or problem.data
-    shown = {chosen, *selection.pareto(entries, chosen)[0], *_next_best(entries, RUNNERS_UP)}
+    shown = {chosen, *selection.pareto(entries, chosen), *_next_best(entries, RUNNERS_UP)}
     found = [
         _without_slight_parts(entry, problem, until) if entry in shown else entry
         for entry in entries
@@ -193,13 +163,7 @@ def _without_slight_parts(entry: FrontEntry, problem: Problem, until: float | No
         return entry
     if entry.accepts is not None and not entry.accepts(entry.make(law)):
         return entry
-    return replace(
-        entry,
-        law=law,
-        complexity=law.complexity,
-        rmse=law.rmse,
-        n_constants=len(constants(law)),
-    )
+    return entry.with_law(law)
 
 
 def _with_fewer_parts(
@@ -216,7 +180,12 @@ def _with_fewer_parts(
     found: list[FrontEntry] = []
     best = min(entries, key=bits)
     while not is_late(until):
-        shortest = min(_with_less(best, problem, everything, until), key=bits, default=best)
+        fitted = [
+            selection.finish(best.with_law(less), everything, until)
+            for less in in_time(with_a_part_less(best.law, everything), until, 0)
+        ]
+        known = (e for e in fitted if math.isfinite(e.rmse) and problem.admits(e.law))
+        shortest = min(known, key=bits, default=best)
         if not bits(shortest) < bits(best):
             shortest = tidied(best, everything)  # a bracket may hide a part that is not needed
         if shortest is best:
@@ -225,48 +194,32 @@ def _with_fewer_parts(
     return found
 
 
-def _with_less(
-    entry: FrontEntry, problem: Problem, everything: Training, until: float | None
-) -> list[FrontEntry]:
-    fitted = [
-        selection.finish(replace(entry, law=less), problem.blueprint.equation, everything, until)
-        for less in in_time(with_a_part_less(entry.law, everything), until, 0)
-    ]
-    return [each for each in fitted if math.isfinite(each.rmse) and problem.admits(each.law)]
-
-
 def _next_best(entries: Sequence[FrontEntry], count: int) -> list[FrontEntry]:
     known = [entry for entry in entries if "length" in vars(entry)]
     return sorted(known, key=lambda entry: entry.length)[:count]
 
 
-def _tidied(
-    entries: list[FrontEntry], chosen: FrontEntry, problem: Problem
-) -> tuple[list[FrontEntry], FrontEntry]:
-    shorter = tidied(chosen, problem.everything or problem.data)
-    if shorter is chosen or not problem.admits(shorter.law):
-        return entries, chosen
-    return [shorter if entry is chosen else entry for entry in entries], shorter
-
-
 def _presented(
     entries: list[FrontEntry], chosen: FrontEntry, problem: Problem, until: float | None
 ) -> Conclusion:
-    entries, chosen = _tidied(entries, chosen, problem)
-    orthogonal = selection.with_errors_of_features(chosen)
-    if orthogonal is not chosen and problem.admits(orthogonal.law):
-        entries = [orthogonal if entry is chosen else entry for entry in entries]
-        chosen = orthogonal
-    simplest = selection.with_least_complexity(chosen, entries)
-    entries = [simplest if entry is chosen else entry for entry in entries]
+    shown = chosen
+    shorter = tidied(shown, problem.everything or problem.data)
+    if shorter is not shown and problem.admits(shorter.law):
+        shown = shorter
+    orthogonal = selection.with_errors_of_features(shown)
+    if orthogonal is not shown and problem.admits(orthogonal.law):
+        shown = orthogonal
+    entries = [shown if entry is chosen else entry for entry in entries]
+    simplest = selection.with_least_complexity(shown, entries)
+    entries = [simplest if entry is shown else entry for entry in entries]
     chosen = simplest
-    front = selection.without_failures(selection.pareto(entries, chosen)[0])
+    front = selection.without_failures(selection.pareto(entries, chosen))
     front = [entry for entry in front if entry is chosen or not entry.leaves_branch_open]
     front = selection.without_copies(front, chosen, problem.data.X)
     best_index = front.index(chosen)
-    shown = (front, [] if chosen.exact else beside_front(entries, chosen, front, until))
+    others = [] if chosen.exact else beside_front(entries, chosen, front, until)
     front, others = (
         [selection.with_squared_error(selection.marked(each, chosen)) for each in part]
-        for part in shown
+        for part in (front, others)
     )
     return Conclusion(front, best_index, others)

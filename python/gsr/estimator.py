@@ -542,7 +542,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         values[complete] = entry.equation.predict(table[complete])
         if not return_std:
             return values
-        from gsr.selection.prediction_intervals import prediction_std
+        from gsr.selection.uncertainty import prediction_std
 
         deviations = np.full(len(table), np.nan)
         with warnings.catch_warnings():

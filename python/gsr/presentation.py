@@ -15,7 +15,7 @@ from gsr.equation import Equation
 from gsr.exceptions import GSRError, SeveralTargetsError
 from gsr.files import write_whole
 from gsr.rows import Missing
-from gsr.selection import FrontEntry, PolePolicy, criteria, kinds, reasons
+from gsr.selection import FrontEntry, PolePolicy, choice, criteria, kinds
 from gsr.selection.criteria import Criterion
 from gsr.selection.fitted import FAILURES
 from gsr.threads import one_thread
@@ -97,14 +97,14 @@ class Presentation:
         if index is not None:
             if criterion is not None:
                 raise GSRError("give either a criterion or an index, not both")
-            self._present(chosen, reasons.BY_INDEX)
+            self._present(chosen, choice.BY_INDEX)
             return self
         asked = self.criterion if criterion is None else criterion
         criteria.check(asked)
         self._check_known(asked)
         entries = [*self.front_, *self._others]
         n_rows = getattr(self, "n_rows_", 0)
-        self._present(entries[selection.best(entries, n_rows, asked, self.poles)], asked)
+        self._present(selection.best(entries, n_rows, asked, self.poles), asked)
         return self
 
     @property
@@ -113,7 +113,7 @@ class Presentation:
         chosen = self._entry(None)
         compared = [*self.front_, *self._others]
         with one_thread():
-            return reasons.why(
+            return choice.why(
                 chosen,
                 compared,
                 getattr(self, "n_rows_", 0),
@@ -217,7 +217,7 @@ class Presentation:
         array of shape (n_samples, 2)
             Lower and upper ends.
         """
-        from gsr.selection.prediction_intervals import prediction_interval
+        from gsr.selection.uncertainty import prediction_interval
 
         entry = self._entry(index)
         table, complete = self._table(X)
@@ -303,16 +303,16 @@ class Presentation:
         """Make a law the chosen one; one from beside the front joins it."""
         entries, self._numbered = [*self.front_, *self._others], self._laws
         if chosen not in self.front_:
-            self.front_ = selection.pareto(entries, chosen)[0]
+            self.front_ = selection.pareto(entries, chosen)
             self._others = [entry for entry in entries if entry not in self.front_]
         self.best_index_ = self.front_.index(chosen)
         with one_thread():
             self.support_ = kinds.support(chosen, entries, until)
         self.equation_ = chosen.label(self.level_)
-        self.criterion_, self.criterion_value_ = reasons.name_of(criterion), None
-        if criterion != reasons.BY_INDEX:
+        self.criterion_, self.criterion_value_ = choice.name_of(criterion), None
+        if criterion != choice.BY_INDEX:
             n_rows = getattr(self, "n_rows_", 0)
-            self.criterion_value_ = reasons.value_of(chosen, entries, n_rows, criterion)
+            self.criterion_value_ = choice.value_of(chosen, entries, n_rows, criterion)
 
     def _check_known(self, criterion: Criterion) -> None:
         """Raise if a model that was read lacks what a criterion needs."""

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +24,11 @@ from gsr.progress import current_law
 from gsr.rows import MAX_ROWS, Rows, choose_subset
 from gsr.selection import FrontEntry, criteria, target_scale
 from gsr.selection.fitted import LawLike, Training, weights
-from gsr.selection.freed import with_freed_constants
-from gsr.selection.loss import Loss, neighbour_residuals
-from gsr.selection.noise import Noise, given, of_kind
+from gsr.selection.noise import Loss, Noise, given, neighbour_residuals, of_kind
 from gsr.selection.noise_choice import Explained, noise_of_weights
 from gsr.selection.residuals import MOST_ROWS
 from gsr.selection.target_scale import TargetScale
+from gsr.selection.variants import with_freed_constants
 from gsr.traits import TRAITS
 from gsr.transformation import Array
 
@@ -238,7 +237,7 @@ class Problem:
         found = selection.front(laws, equation, self.data, self.everything, until, self.admits)
         found = self._acceptable(found)
         if held is not None:
-            found = [replace(entry, held_out=_error(entry.equation, held)) for entry in found]
+            found = [replace(entry, held_error=partial(_error, held)) for entry in found]
         return [replace(entry, verdict_rows=self.verdict_rows) for entry in found]
 
     @property
@@ -278,7 +277,7 @@ def _around(law: LawLike, data: Training, noise: Noise) -> Training:
     return data.with_noise(noise, np.where(np.isfinite(values), values, data.y))
 
 
-def _error(equation: Equation, rows: Rows) -> float:
+def _error(rows: Rows, equation: Equation) -> float:
     """Return the root mean square error of the predictions; infinite if one is missing."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -54,19 +54,7 @@ AFTER_INTERRUPTION = 2.0
 
 
 class Session:
-    """Runs a search to its end.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is searched for.
-    evolution : Evolution
-        The search.
-    max_time : float, optional
-        Seconds for search and final fits together.
-    report : callable
-        Called with the progress.
-    """
+    """Runs a search to its end; `max_time` is for search and final fits together."""
 
     def __init__(
         self,
@@ -105,19 +93,15 @@ class Session:
                 status = search.run(
                     self.evolution,
                     self._time_left(),
-                    self._shifted(self.report),
+                    self._report,
                     lambda: self.problem.current(self.evolution.front()),
-                    checkpoint if self._has_checkpoints else None,
+                    checkpoint if hasattr(self.evolution, "work") else None,
                 )
             if status != search.CHECKPOINT:
                 return status
             if self._look(checkpoint):
                 return "settled"
             checkpoint *= growth**2 if self._checkpoints_are_slow else growth
-
-    @property
-    def _has_checkpoints(self) -> bool:
-        return hasattr(self.evolution, "work")
 
     @property
     def _checkpoints_are_slow(self) -> bool:
@@ -133,20 +117,14 @@ class Session:
 
     # ---- time --------------------------------------------------------------------------------
 
-    @property
-    def deadline(self) -> float | None:
-        """When search and final fits must end, on the clock of `time.perf_counter`."""
-        if self.max_time is None:
-            return None
-        return self.started + self.max_time + OVERRUN - self.problem.verdict_seconds
-
     def final_deadline(self, status: str) -> float | None:
-        """Return when the final fits must end: soon after Ctrl-C."""
-        deadline = self.deadline
-        if status != "interrupted":
-            return deadline
-        soon = time.perf_counter() + AFTER_INTERRUPTION
-        return soon if deadline is None else min(deadline, soon)
+        """Return when the final fits must end, by `time.perf_counter`: soon after Ctrl-C."""
+        ends = []
+        if self.max_time is not None:
+            ends = [self.started + self.max_time + OVERRUN - self.problem.verdict_seconds]
+        if status == "interrupted":
+            ends.append(time.perf_counter() + AFTER_INTERRUPTION)
+        return min(ends, default=None)
 
     def _time_left(self) -> float | None:
         if self.max_time is None:
@@ -172,22 +150,17 @@ class Session:
         finally:
             timer.cancel()
 
-    def _shifted(self, report: Callable[[search.Progress], object]) -> Any:
-        """Count time and work of reports from the start of the session."""
-
-        def shifted(progress: search.Progress) -> object:
-            seconds = time.perf_counter() - self.started
-            return report(
-                replace(
-                    progress,
-                    seconds=seconds,
-                    max_time=self.max_time,
-                    generation=progress.generation + self.work_before[0],
-                    evaluations=progress.evaluations + self.work_before[1],
-                )
+    def _report(self, progress: search.Progress) -> object:
+        """Report progress, with time and work counted from the start of the session."""
+        return self.report(
+            replace(
+                progress,
+                seconds=time.perf_counter() - self.started,
+                max_time=self.max_time,
+                generation=progress.generation + self.work_before[0],
+                evaluations=progress.evaluations + self.work_before[1],
             )
-
-        return shifted
+        )
 
     # ---- checkpoints -------------------------------------------------------------------------
 
@@ -227,17 +200,13 @@ class Session:
         self.kept = [*self.kept[-MOST_LAWS:], best.law]
         weighed = self._with_its_noise(best)
         changed = self._with_more_rows(weighed, best)
-        if changed is weighed and self._is_early:
+        # Laws may still leave too much that is no noise for it to be judged.
+        guided = bool(problem.blueprint.settings["guided"])
+        if changed is weighed and guided and self._first.stage < FIRST_WEIGHED_STAGE:
             return best
         if changed is not problem:
             self._restart(changed, laws)
         return best
-
-    @property
-    def _is_early(self) -> bool:
-        """Whether laws still leave too much that is no noise for it to be judged."""
-        guided = bool(self.problem.blueprint.settings["guided"])
-        return guided and self._first.stage < FIRST_WEIGHED_STAGE
 
     def _with_its_noise(self, best: Explained) -> Problem:
         """Return the problem with the weights that the noise around a law asks for."""
@@ -281,10 +250,8 @@ class Session:
         if self.max_time is None:
             return MORE_ROWS
         again = MOST_REPEATED * max(time.perf_counter() - self.started, 1e-3)
-        possible = int(n_rows * (self._time_left() or 0.0) / again)
-        return max(
-            (n for n in (n_rows, MORE_ROWS // 2, MORE_ROWS) if n <= possible), default=n_rows
-        )
+        most = int(n_rows * (self._time_left() or 0.0) / again)
+        return max((n for n in (n_rows, MORE_ROWS // 2, MORE_ROWS) if n <= most), default=n_rows)
 
     def _restart(self, problem: Problem, laws: Sequence[LawLike]) -> None:
         """Go on with other weights or rows, from the laws found so far."""

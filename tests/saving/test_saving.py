@@ -20,7 +20,7 @@ from gsr.encoding import encode, encode_target
 from gsr.equation import Equation
 from gsr.library import PRESETS, Library
 from gsr.search import Progress
-from gsr.selection import choice
+from gsr.selection import FrontEntry
 from gsr.selection.fitted import FittedLaw, Training
 
 ALL = PRESETS["all"]
@@ -42,7 +42,7 @@ def fitted(laws, X, y, library=ALL, **parameters):
     data = Training(library, library, np.asfortranarray(X), y)
     model = GSRRegressor(library=library, **parameters)
     model.front_ = [
-        choice._entry(_law(target, features, library, X.shape[1], rank), equation, data)
+        FrontEntry.of(_law(target, features, library, X.shape[1], rank), equation, data)
         for rank, (target, features) in enumerate(laws)
     ]
     model.best_index_ = len(laws) - 1

@@ -294,7 +294,7 @@ def _as_table(rows: list[EquationRow], names: tuple[str, ...]) -> str:
 
 def _summary(model: GSRRegressor, rows: int | None, seed: int | None) -> str:
     """Return why the law was chosen, what it leaves and how the search went."""
-    from gsr.selection.choice import WEIGHTED
+    from gsr.selection.entry import WEIGHTED
     from gsr.wording import LEVELS, ending
 
     entry = model.get_best()

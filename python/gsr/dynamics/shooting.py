@@ -24,9 +24,16 @@ from gsr.transformation import Array
 #: Points of the first pieces.
 FIRST_PIECE = 25
 EVALUATIONS = 40
-#: Residual where a simulation does not get to a measurement, in standard deviations of the noise.
-FAR = 1e3
+#: Residual where a simulation does not get to a measurement, and the largest one, in standard
+#: deviations of the noise.
+FAR, FARTHEST = 1e3, 1e6
 RTOL, ATOL = 1e-9, 1e-11
+#: Steps of differences, in parts of a constant and of the noise.
+CONSTANT_STEP, STATE_STEP = 1e-6, 1e-2
+#: Size below which a constant is not scaled by its own.
+SMALLEST = 1e-6
+#: Least variance of the residuals, in that of the noise, where a series has no noise.
+LEAST_VARIANCE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,73 +144,88 @@ class Shooting:
             for k, each in enumerate(self.trajectories)
             for rows in np.array_split(np.arange(len(each.t)), -(-len(each.t) // points))
         ]
-        sizes = [len(law.constants) for law in laws]
-        ends = np.cumsum([0, *sizes])
-        n_constants, d = int(ends[-1]), len(laws)
-        starts = [self.states[k][rows[0]] for k, rows in pieces]
-        first = np.concatenate([*(law.constants for law in laws), *starts])
-        scales = np.concatenate(
-            [np.maximum(np.abs(first[:n_constants]), 1e-6), np.tile(self.noise, len(pieces))]
-        )
+        return _Pieces(self, laws, pieces, until).fit(points)
 
-        def moved(values: Array) -> list[Law]:
-            return [law.moved(values[a:b]) for law, a, b in zip(laws, ends, ends[1:], strict=False)]
 
-        def piece_residuals(made: list[Law], piece: int, x0: Array) -> Array:
-            k, rows = pieces[piece]
-            simulated = self.simulate(made, k, rows, x0)
-            left = (self.trajectories[k].x[rows] - simulated) / self.noise
-            return np.clip(np.nan_to_num(left, nan=FAR), -FAR * 1e3, FAR * 1e3).ravel()
+class _Pieces:
+    """Least squares of the constants and of the initial states of pieces, in scaled parameters."""
 
-        def initial(values: Array, piece: int) -> Array:
-            return values[n_constants + d * piece : n_constants + d * (piece + 1)]
+    def __init__(
+        self,
+        shooting: Shooting,
+        laws: list[Law],
+        pieces: list[tuple[int, Any]],
+        until: float | None,
+    ) -> None:
+        self.shooting, self.laws, self.pieces, self.until = shooting, laws, pieces, until
+        self.ends = np.cumsum([0, *(len(law.constants) for law in laws)])
+        self.n_constants = int(self.ends[-1])
+        starts = [shooting.states[k][rows[0]] for k, rows in pieces]
+        self.first = np.concatenate([*(law.constants for law in laws), *starts])
+        sizes = np.maximum(np.abs(self.first[: self.n_constants]), SMALLEST)
+        self.scales = np.concatenate([sizes, np.tile(shooting.noise, len(pieces))])
 
-        def residuals(scaled: Array) -> Array:
-            if until is not None and time.perf_counter() > until:
-                raise TimeoutError
-            values = scaled * scales
-            made = moved(values)
-            return np.concatenate(
-                [piece_residuals(made, p, initial(values, p)) for p in range(len(pieces))]
-            )
-
-        def jacobian(scaled: Array) -> Array:
-            base, values = residuals(scaled), scaled * scales
-            columns = np.zeros((len(base), len(scaled)))
-            step = 1e-6
-            for j in range(n_constants):
-                shifted = scaled.copy()
-                shifted[j] += step
-                columns[:, j] = (residuals(shifted) - base) / step
-            made, row = moved(values), 0
-            for p in range(len(pieces)):
-                size = d * len(pieces[p][1])
-                for i in range(d):
-                    x0 = initial(values, p).copy()
-                    shift = max(1e-2 * self.noise[i], 1e-7 * abs(x0[i]))
-                    x0[i] += shift
-                    change = piece_residuals(made, p, x0) - base[row : row + size]
-                    columns[row : row + size, n_constants + d * p + i] = (
-                        change / shift * self.noise[i]
-                    )
-                row += size
-            return columns
-
+    def fit(self, points: int) -> Fit | None:
+        """Return the laws with the least squared error; None without a fit, or in time."""
         try:
             found = least_squares(
-                residuals, first / scales, jacobian, method="trf", x_scale="jac",
+                self.residuals, self.first / self.scales, self.jacobian, x_scale="jac",
                 max_nfev=EVALUATIONS, ftol=1e-12, xtol=1e-12, gtol=1e-14,
             )  # fmt: skip
         except (TimeoutError, ValueError, np.linalg.LinAlgError):
             return None
-        left = found.fun.reshape(-1, d)
+        left = found.fun.reshape(-1, len(self.laws))
         if (np.abs(left) >= FAR).any():
             return None
-        values = found.x * scales
-        free = max(found.fun.size - len(values), 1)
-        normal = found.jac.T @ found.jac
-        covariance = np.linalg.pinv(normal)[:n_constants, :n_constants]
-        covariance *= np.outer(scales[:n_constants], scales[:n_constants])
-        covariance *= max(float(found.fun @ found.fun) / free, 1e-12)
-        error = np.sqrt(np.mean(left**2, axis=0)) * self.noise
-        return Fit(moved(values), error, covariance, points)
+        error = np.sqrt(np.mean(left**2, axis=0)) * self.shooting.noise
+        return Fit(self._moved(found.x * self.scales), error, self._covariance(found), points)
+
+    def residuals(self, scaled: Array) -> Array:
+        """Return what the simulated pieces leave, in standard deviations of the noise."""
+        laws = self._moved(scaled * self.scales)
+        states = self._initial_states(scaled)
+        return np.concatenate([self._left(laws, p, x0) for p, x0 in enumerate(states)])
+
+    def jacobian(self, scaled: Array) -> Array:
+        """Return differences by the constants, and by the initial state of each piece alone."""
+        base, d = self.residuals(scaled), len(self.laws)
+        columns = np.zeros((len(base), len(scaled)))
+        for j in range(self.n_constants):
+            shifted = scaled.copy()
+            shifted[j] += CONSTANT_STEP
+            columns[:, j] = (self.residuals(shifted) - base) / CONSTANT_STEP
+        laws, row = self._moved(scaled * self.scales), 0
+        for p, start in enumerate(self._initial_states(scaled)):
+            rows = slice(row, row + d * len(self.pieces[p][1]))
+            for i, noise in enumerate(self.shooting.noise):
+                x0 = start.copy()
+                shift = max(STATE_STEP * noise, 1e-7 * abs(x0[i]))
+                x0[i] += shift
+                change = self._left(laws, p, x0) - base[rows]
+                columns[rows, self.n_constants + d * p + i] = change / shift * noise
+            row = rows.stop
+        return columns
+
+    def _left(self, laws: list[Law], piece: int, x0: Array) -> Array:
+        if self.until is not None and time.perf_counter() > self.until:
+            raise TimeoutError
+        k, rows = self.pieces[piece]
+        simulated = self.shooting.simulate(laws, k, rows, x0)
+        left = (self.shooting.trajectories[k].x[rows] - simulated) / self.shooting.noise
+        return np.asarray(np.clip(np.nan_to_num(left, nan=FAR), -FARTHEST, FARTHEST)).ravel()
+
+    def _moved(self, values: Array) -> list[Law]:
+        ends = zip(self.ends[:-1], self.ends[1:], strict=True)
+        return [law.moved(values[a:b]) for law, (a, b) in zip(self.laws, ends, strict=True)]
+
+    def _initial_states(self, scaled: Array) -> Array:
+        states = (scaled * self.scales)[self.n_constants :]
+        return np.asarray(states.reshape(-1, len(self.laws)))
+
+    def _covariance(self, found: Any) -> Array:
+        """Return the covariance of the constants by the curvature at the minimum."""
+        free = max(found.fun.size - found.x.size, 1)
+        part = slice(0, self.n_constants)
+        covariance = np.linalg.pinv(found.jac.T @ found.jac)[part, part]
+        covariance *= np.outer(self.scales[part], self.scales[part])
+        return np.asarray(covariance * max(float(found.fun @ found.fun) / free, LEAST_VARIANCE))

@@ -17,15 +17,12 @@ from gsr.prior.formula_model import FormulaModel, roots
 from gsr.selection import refit as linear
 from gsr.selection import target_scale
 from gsr.selection.fitted import FittedLaw, Training, constants
-from gsr.selection.loss import Loss, neighbour_residuals
-from gsr.selection.noise import Noise, of_kind
+from gsr.selection.front_entries import fit_orthogonal
+from gsr.selection.noise import Loss, Noise, neighbour_residuals, of_kind
 from gsr.selection.noise_choice import choose_noise, noise_of_weights
-from gsr.selection.orthogonal import fit_orthogonal
-from gsr.selection.prediction_intervals import deviations
-from gsr.selection.refine import refine
 from gsr.selection.residuals import Level, residual_level
-from gsr.selection.target_scale import TargetScale
-from gsr.selection.uncertainty import Uncertainty, of_constants
+from gsr.selection.target_scale import TargetScale, refine
+from gsr.selection.uncertainty import Uncertainty, deviations, of_constants
 from gsr.threads import one_thread
 from gsr.transformation import Array
 from gsr.validation import as_sigma

@@ -15,9 +15,16 @@ from gsr.lazy import sympy
 from gsr.prior.formula_terms import Known, Term
 from gsr.prior.written_formula import structure
 from gsr.selection.fitted import STEP, FittedLaw, Training
-from gsr.selection.loss import minimised
-from gsr.selection.refine import DAMPING, GAIN, MOST_DAMPING, STEPS, Linearised
-from gsr.selection.target_scale import TargetScale, bounded
+from gsr.selection.noise import minimised
+from gsr.selection.target_scale import (
+    DAMPING,
+    GAIN,
+    MOST_DAMPING,
+    STEPS,
+    Linearised,
+    TargetScale,
+    bounded,
+)
 from gsr.transformation import Array
 
 #: Slopes of g below this part of the median are raised to it, where constants are looked for.

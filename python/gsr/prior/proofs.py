@@ -14,8 +14,7 @@ from gsr.equation import Equation
 from gsr.intervals import Interval, add, constant, halved, multiply, power, scale
 from gsr.library import Library
 from gsr.selection.fitted import LawLike
-from gsr.selection.guards import GuardedLaw
-from gsr.selection.poles import poles
+from gsr.selection.poles import GuardedLaw, poles
 from gsr.transformation import Array
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ from gsr.options import check_parameters
 from gsr.prior.formula_terms import Known, Reader, Term
 from gsr.rows import Rows
 from gsr.selection.fitted import FittedLaw, Training
-from gsr.selection.loss import Loss
-from gsr.selection.noise import given
+from gsr.selection.noise import Loss, given
 from gsr.validation import as_sigma, as_weights, as_x_sigma, check_magnitude
 
 if TYPE_CHECKING:

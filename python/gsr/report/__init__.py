@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import gsr
 from gsr._table_forms import VERDICTS
 from gsr.report.content import FILTERS, Source, config_file, history_picture, source
-from gsr.selection.choice import WEIGHTED
+from gsr.selection.entry import WEIGHTED
 from gsr.wording import LEVELS, ending
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from gsr.encoding import evaluate
 from gsr.equation import Equation
 from gsr.library import Library
 from gsr.selection.fitted import LawLike
-from gsr.selection.guards import GuardedLaw
-from gsr.selection.poles import Poles, Search
+from gsr.selection.poles import GuardedLaw, Search
 from gsr.transformation import Array
 
 #: Part of each feature's range by which the box is enlarged on both sides.
@@ -42,17 +41,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Region:
-    """Where new data may be.
-
-    Parameters
-    ----------
-    X : array of shape (N, d)
-        Training features.
-    used : sequence of int
-        Columns that the law uses.
-    margin : float
-        Part of each range by which the box is enlarged.
-    """
+    """Where new data may be."""
 
     def __init__(self, X: Array, used: list[int], margin: float) -> None:
         from scipy.spatial import cKDTree
@@ -82,7 +71,12 @@ class Region:
     def points(self) -> Array:
         """Return points where new data may be; the training rows come first."""
         made = np.concatenate([self._box(), self._corners(), self._edges(), self._exchanged()])
-        return np.concatenate([self.X, self._mixtures(), made[self.likely(made)]])
+        # Between two or three training rows.
+        shares = self.rng.dirichlet(np.ones(3), POINTS)
+        shares[::2, 2] = 0.0
+        shares /= shares.sum(axis=1, keepdims=True)
+        mixtures = sum(shares[:, [k]] * self._rows(POINTS) for k in range(3))
+        return np.concatenate([self.X, mixtures, made[self.likely(made)]])
 
     def _rows(self, n: int) -> Array:
         return self.X[self.rng.integers(len(self.X), size=n)]
@@ -110,9 +104,8 @@ class Region:
         """Return training rows with one feature at an end of its enlarged range."""
         points = self._rows(POINTS)
         chosen = self.rng.choice(self.used, POINTS)
-        ends = np.where(
-            self.rng.random(POINTS) < 0.5, self.wide_low[chosen], self.wide_high[chosen]
-        )
+        is_low = self.rng.random(POINTS) < 0.5
+        ends = np.where(is_low, self.wide_low[chosen], self.wide_high[chosen])
         points[np.arange(POINTS), chosen] = ends
         return points
 
@@ -124,27 +117,11 @@ class Region:
             points[np.arange(POINTS), chosen] = self._rows(POINTS)[np.arange(POINTS), chosen]
         return points
 
-    def _mixtures(self) -> Array:
-        """Return points between two or three training rows."""
-        shares = self.rng.dirichlet(np.ones(3), POINTS)
-        shares[::2, 2] = 0.0
-        shares /= shares.sum(axis=1, keepdims=True)
-        return np.asarray(sum(shares[:, [k]] * self._rows(POINTS) for k in range(3)))
-
 
 def enlarged(X: Array, margin: float) -> tuple[Array, Array]:
     """Return the box of the data, a little larger, in which no feature changes its sign.
 
-    Parameters
-    ----------
-    X : array of shape (N, d)
-        Features.
-    margin : float
-        Part of each range that is added on both sides. Features with two values keep these.
-
-    Returns
-    -------
-    low, high : array of shape (d,)
+    `margin` is the part of each range that is added; features with two values keep these.
     """
     low, high = X.min(axis=0), X.max(axis=0)
     more = margin * (high - low)
@@ -164,25 +141,8 @@ def excursion(
 ) -> float:
     """Return how far the law's predictions leave the range of y, where new data may be.
 
-    Parameters
-    ----------
-    law : LawLike
-        The law, or an `Equation`.
-    library, target_library : Library
-        Its mapping tables.
-    X : array of shape (N, d)
-        Training features.
-    y : array of shape (N,)
-        Training target.
-    margin : float
-        Part of each feature's range by which predictions go beyond the training data.
-
-    Returns
-    -------
-    float
-        The farthest distance from the interval from the least to the greatest y, in units of its
-        length. Infinite if there is a pole or an overflow, or an undefined point among the training
-        data; undefined points beyond them are passed over.
+    In units of that range; infinite if there is a pole or an overflow, or an undefined point among
+    the training data; undefined points beyond them are passed over.
     """
     length = float(np.ptp(y))
     read = GuardedLaw(law, library, target_library)
@@ -191,11 +151,13 @@ def excursion(
         return 0.0
     region = Region(X, used, margin)
     points = region.points()
-    pole = None if read.unknown else _pole(read, region, points)
-    if pole is not None:
+    if not read.unknown and _has_pole(read, region, points):
         return math.inf
-    equation = law if isinstance(law, Equation) else _equation(law, library, target_library, X, y)
-    predicted = _predicted(equation, points)
+    sides = (law.psi, law.beta, law.phi, law.alpha)
+    equation = Equation.from_data(library, target_library, *sides, X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        predicted = np.asarray(equation.predict(points))
     undefined = ~np.isfinite(predicted)
     if undefined[region.inside(points)].any() or _overflows(equation, points[undefined]):
         return math.inf
@@ -204,26 +166,14 @@ def excursion(
     return beyond / length
 
 
-def _equation(
-    law: LawLike, library: Library, target_library: Library, X: Array, y: Array
-) -> Equation:
-    return Equation.from_data(library, target_library, law.psi, law.beta, law.phi, law.alpha, X, y)
-
-
-def _pole(law: GuardedLaw, region: Region, points: Array) -> Poles | None:
+def _has_pole(law: GuardedLaw, region: Region, points: Array) -> bool:
     """Look for a pole in the training box, and between the points."""
     search = Search(law, region.X)
     found = search.run(BUDGET)
     if found.verdict != "unsafe" or found.where is None:
         inside = points[region.inside(points)]
-        return search.look_at(inside[:, region.used])
-    return found if region.likely(found.where[None])[0] else None
-
-
-def _predicted(equation: Equation, points: Array) -> Array:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return np.asarray(equation.predict(points))
+        return search.look_at(inside[:, region.used]) is not None
+    return bool(region.likely(found.where[None])[0])
 
 
 def _overflows(equation: Equation, points: Array) -> bool:

@@ -7,19 +7,73 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gsr.deadline import in_time
-from gsr.encoding.rows import Row, factors, is_constant
+from gsr.encoding.rows import factors, is_constant
 from gsr.exceptions import GSRError, suggestion
-from gsr.selection import target_scale
 from gsr.selection.fitted import LawLike, Training, constants, structure
-from gsr.selection.structure import law_structure_bits, simple_fraction
-from gsr.selection.tails import heavy_tailed_bits
+from gsr.selection.grammar import law_structure_bits, simple_fraction
+from gsr.selection.target_scale import TargetScale, errors_on_one_side, residuals
+from gsr.transformation import Array
 
 if TYPE_CHECKING:
     from gsr.library import Library
-    from gsr.selection.choice import FrontEntry
+    from gsr.selection.entry import FrontEntry
+
+# ---- heavy tails ---------------------------------------------------------------------------------
+
+#: Degrees of freedom of Student's t.
+FREEDOM = 3.0
+#: Bits to say that the tails are heavy.
+BITS_OF_TAILS = 3.0
+ROUNDS = 50
+CONVERGED = 1e-6
+#: Bits of a standard normal residual.
+NORMAL_BITS = 0.5 * math.log2(2.0 * math.pi * math.e)
+_LOG_NORM = (
+    math.lgamma((FREEDOM + 1.0) / 2.0)
+    - math.lgamma(FREEDOM / 2.0)
+    - 0.5 * math.log(FREEDOM * math.pi)
+)
+
+
+def heavy_tailed_bits(residuals: Array) -> float:
+    """Return the bits of residuals under Student's t of the likeliest scale.
+
+    Without it a few outliers would be worth a law that follows them. The bits are those beyond as
+    many normal residuals of variance 1, so that they compare with N log2 of a standard deviation.
+    """
+    largest = float(np.abs(residuals).max(initial=0.0))
+    if not math.isfinite(largest):
+        return math.inf
+    if largest == 0.0:
+        return -math.inf
+    squares = (residuals / largest) ** 2
+    scale = _likeliest_scale(squares)
+    if scale == 0.0:
+        return -math.inf
+    tails = 0.5 * (FREEDOM + 1.0) * float(np.log1p(squares / (FREEDOM * scale)).sum())
+    n = len(residuals)
+    nats = tails + n * (0.5 * math.log(scale) + math.log(largest) - _LOG_NORM)
+    return BITS_OF_TAILS + nats / math.log(2.0) - n * NORMAL_BITS
+
+
+def _likeliest_scale(squares: Array) -> float:
+    """Return the square of the scale, by the EM algorithm."""
+    scale = float(np.median(squares)) or float(squares.mean())
+    for _ in range(ROUNDS):
+        last = scale
+        scale = float(((FREEDOM + 1.0) * squares / (FREEDOM + squares / last)).mean())
+        if abs(scale - last) <= CONVERGED * last or scale == 0.0:
+            break
+    return scale
+
+
+# ---- criteria ------------------------------------------------------------------------------------
 
 #: Bits of a node, where a law is compared roughly.
 BITS_PER_NODE = 1.25
@@ -42,8 +96,6 @@ BITS_OF_FREQUENCY = 5.0
 BITS_OF_PRECISION = 0.5 * math.log2(12.0)
 CRITERIA = ("mdl", "bic", "aicc", "elbow", "held_out", "rmse", "simplest within x")
 Criterion = str | Callable[["FrontEntry"], float]
-
-
 _WITHIN = re.compile(r"simplest within ([0-9.eE+-]+)( ?%)?")
 
 
@@ -67,56 +119,60 @@ def ranking(
     n_rows: int,
     criterion: Criterion = "mdl",
     until: float | None = None,
-) -> list[int]:
-    """Return the indices of the entries by a criterion, best first.
+) -> list[FrontEntry]:
+    """Return the entries by a criterion, best first.
 
     Of equally good laws the one with fewer constants comes first, then that of the simpler left
     side, then the one with the smaller error; by other criteria than the description length, the
-    simpler.
-    When the time is up, description lengths are counted roughly.
+    simpler. When the time is up, description lengths are counted roughly.
     """
     if criterion == "mdl":
         values = _lengths(entries, n_rows, until)
     else:
-        values = [_value(entries, i, n_rows, criterion) for i in range(len(entries))]
-    least = min(values)
+        values = {each: criterion_value(each, entries, n_rows, criterion) for each in entries}
+    least = min(values.values())
     slack = EQUAL_BITS if criterion == "mdl" else 1e-9 * abs(least)
-    equal = [value <= least + slack for value in values]
 
-    def key(i: int) -> tuple[float, ...]:
-        entry = entries[i]
-        nodes = entry.complexity + NODES_OF_TARGET * entry.transformed
+    def key(entry: FrontEntry) -> tuple[float, ...]:
+        value, nodes = values[entry], entry.complexity + NODES_OF_TARGET * entry.transformed
+        if not value <= least + slack:
+            return value, nodes
         if criterion != "mdl":
-            return (least if equal[i] else values[i], nodes)
+            return least, nodes
         # Structure has its price in the bits already.
-        error = float(f"{entry.rmse:.4g}")
-        rank = (entry.n_constants, entry.left_nodes, error) if equal[i] else ()
-        return (least if equal[i] else values[i], *rank, nodes)
+        return least, entry.n_constants, entry.left_nodes, float(f"{entry.rmse:.4g}"), nodes
 
-    return sorted(range(len(entries)), key=key)
+    return sorted(entries, key=key)
 
 
-def _lengths(entries: Sequence[FrontEntry], n_rows: int, until: float | None = None) -> list[float]:
+def _lengths(
+    entries: Sequence[FrontEntry], n_rows: int, until: float | None
+) -> dict[FrontEntry, float]:
     """Return the description lengths; laws far behind the best by a rough count come last."""
     if all("length" in vars(entry) for entry in entries):
-        return [entry.length for entry in entries]
-    rough = [_rough_length(entry, n_rows) for entry in entries]
-    order = sorted(range(len(entries)), key=lambda i: rough[i])
-    constant = [i for i in order if not entries[i].uses_features]
-    lengths: dict[int, float] = {}
+        return {entry: entry.length for entry in entries}
+    rough = {
+        entry: _normal_bits(entry, entry.rmse, entry.n_constants, n_rows)
+        + (BITS_PER_NODE * entry.complexity + rough_digits(n_rows) * entry.n_constants)
+        for entry in entries
+    }
+    order = sorted(entries, key=rough.__getitem__)
+    constant = [entry for entry in order if not entry.uses_features]
+    lengths: dict[FrontEntry, float] = {}
     least = math.inf
-    # Of laws that there is no time for, the likeliest one is worth more than the constant.
-    closely = dict.fromkeys([*order[:1], *constant, *order[:CLOSELY]])
-    for i in in_time(closely, until, LEAST_CLOSELY):
-        bound = _least_length(entries[i], n_rows, least + BITS_OF_POLE + EQUAL_BITS)
-        if bound is None or i in constant:
-            lengths[i] = entries[i].length
-            least = min(least, lengths[i])
+    # However little time is left, the likeliest law is compared with the constant.
+    always = list(dict.fromkeys([*order[:1], *constant]))
+    others = (entry for entry in order[:CLOSELY] if entry not in always)
+    for entry in chain(always, in_time(others, until, LEAST_CLOSELY)):
+        bound = _least_length(entry, n_rows, least + BITS_OF_POLE + EQUAL_BITS)
+        if bound is None or entry in constant:
+            lengths[entry] = entry.length
+            least = min(least, entry.length)
         else:  # more than constants take as a rule
-            lengths[i] = bound + 2.0 * rough_digits(n_rows) * entries[i].n_constants
+            lengths[entry] = bound + 2.0 * rough_digits(n_rows) * entry.n_constants
     # A rough count may be far below the real one, so the two are not compared.
     last = max(lengths.values())
-    return [lengths.get(i, last + rough[i] - rough[order[0]]) for i in range(len(entries))]
+    return {each: lengths.get(each, last + rough[each] - rough[order[0]]) for each in entries}
 
 
 def _least_length(entry: FrontEntry, n_rows: int, most: float) -> float | None:
@@ -127,13 +183,10 @@ def _least_length(entry: FrontEntry, n_rows: int, most: float) -> float | None:
     return bits if bits > most else None
 
 
-def _rough_length(entry: FrontEntry, n_rows: int) -> float:
-    price = BITS_PER_NODE * entry.complexity + rough_digits(n_rows) * entry.n_constants
-    return _normal_bits(entry, entry.rmse, entry.n_constants, n_rows) + price
-
-
-def _value(entries: Sequence[FrontEntry], i: int, n_rows: int, criterion: Criterion) -> float:
-    entry = entries[i]
+def criterion_value(
+    entry: FrontEntry, entries: Sequence[FrontEntry], n_rows: int, criterion: Criterion
+) -> float:
+    """Return what a criterion other than ``"mdl"`` gives a law among others."""
     if callable(criterion):
         return float(criterion(entry))
     if criterion == "rmse":
@@ -143,7 +196,7 @@ def _value(entries: Sequence[FrontEntry], i: int, n_rows: int, criterion: Criter
     if criterion in ("bic", "aicc"):
         return _information(entry, n_rows, criterion)
     if criterion == "elbow":
-        return -_elbow(entries, i)
+        return -_elbow(entry, entries)
     check(criterion)
     found = _WITHIN.fullmatch(criterion)
     assert found is not None
@@ -152,19 +205,12 @@ def _value(entries: Sequence[FrontEntry], i: int, n_rows: int, criterion: Criter
     return float(entry.complexity) if entry.rmse <= enough else math.inf
 
 
-def criterion_value(
-    entries: Sequence[FrontEntry], i: int, n_rows: int, criterion: Criterion
-) -> float:
-    """Return what a criterion other than ``"mdl"`` gives the i-th law."""
-    return _value(entries, i, n_rows, criterion)
-
-
-def _elbow(entries: Sequence[FrontEntry], i: int) -> float:
+def _elbow(here: FrontEntry, entries: Sequence[FrontEntry]) -> float:
     """Return how far a law lies below the line from the simplest to the best, in ln(error)."""
     finite = [entry for entry in entries if math.isfinite(entry.rmse)]
     first = min(finite, key=lambda entry: (entry.complexity, entry.rmse))
     last = min(finite, key=lambda entry: (entry.rmse, entry.complexity))
-    here, logs = entries[i], [math.log(max(e.rmse, 1e-300)) for e in (first, last)]
+    logs = [math.log(max(entry.rmse, 1e-300)) for entry in (first, last)]
     if not math.isfinite(here.rmse) or last.complexity == first.complexity:
         return -math.inf if here is not last else 0.0
     share = (here.complexity - first.complexity) / (last.complexity - first.complexity)
@@ -188,7 +234,7 @@ def _information(entry: FrontEntry, n_rows: int, criterion: str) -> float:
 def description_length(entry: FrontEntry, n_rows: int) -> float:
     """Return the bits of law and data together, up to what is the same for all laws.
 
-    Structure is priced by how science writes (`gsr.selection.structure`). A constant takes the bits
+    Structure is priced by how science writes (`gsr.selection.grammar`). A constant takes the bits
     of a simple number if the data agree with one (`gsr.selection.rounding`), else those of the
     digits that the data determine, by their Fisher information. The residuals take what their
     likelihood says under the variance function of the noise.
@@ -201,16 +247,12 @@ def description_length(entry: FrontEntry, n_rows: int) -> float:
         shown = entry.rounded
         law, fitted = shown.law, sum(text is None for text in shown.texts)
         digits = shown.bits - BITS_OF_PRECISION * fitted
-        units = {j for j, text in enumerate(shown.texts[: len(entry.law.phi)]) if is_unit(text)}
+        coefficients = shown.texts[: len(entry.law.phi)]
+        units = {j for j, text in enumerate(coefficients) if text in ("1", "-1")}  # not written
         structure = structure_bits(entry, units) if units else entry.structure
     if n_rows <= entry.n_constants or not math.isfinite(law.rmse):
         return math.inf
     return data_bits(entry, law, fitted, n_rows) + structure + max(digits, float(fitted))
-
-
-def is_unit(text: str | None) -> bool:
-    """Tell whether a constant is 1 or -1, which is not written."""
-    return text in ("1", "-1")
 
 
 def data_bits(entry: FrontEntry, law: LawLike, fitted: int, n_rows: int) -> float:
@@ -224,7 +266,7 @@ def data_bits(entry: FrontEntry, law: LawLike, fitted: int, n_rows: int) -> floa
     if data is None or data.dispersion is not None or not data.loss.is_squared or n_rows <= fitted:
         return bits
     correction = 0.5 * n_rows * math.log2(n_rows / (n_rows - fitted))
-    heavy = heavy_tailed_bits(target_scale.residuals(law, data)) + correction
+    heavy = heavy_tailed_bits(residuals(law, data)) + correction
     return min(bits, heavy) if math.isfinite(heavy) else bits
 
 
@@ -252,24 +294,15 @@ def _expression_bits(
     unit_terms: Collection[int] = (),
 ) -> float:
     bits = law_structure_bits(law.psi, law.phi, library, target_library, n_features, unit_terms)
-    waves = sum(_waves(row, library) for matrix in law.phi for row in factors(matrix, library))
+    rows = (each for matrix in law.phi for row in factors(matrix, library) for each in row.walk())
+    # Oscillations whose frequency is fitted.
+    waves = sum(
+        bool(library.table[row.code].period)
+        and any(isinstance(part.times, float) for part in row.argument.parts)
+        for row in rows
+    )
     uses_features = not all(is_constant(matrix, library) for matrix in law.phi)
     return bits + BITS_OF_FREQUENCY * waves + BITS_OF_LAW * uses_features
-
-
-def _waves(row: Row, library: Library) -> int:
-    """Count oscillations whose frequency is fitted."""
-    parts = row.argument.parts
-    weighted = any(isinstance(part.times, float) for part in parts)
-    here = weighted and bool(library.table[row.code].period)
-    inner = (part.base for part in parts if isinstance(part.base, Row))
-    return int(here) + sum(_waves(each, library) for each in inner)
-
-
-def rough_price(law: LawLike, data: Training) -> float:
-    """Return about as many bits as structure and constants of a law take."""
-    digits = rough_digits(len(data.y))
-    return BITS_PER_NODE * law.complexity + digits * len(constants(law))
 
 
 def rough_digits(n_rows: int) -> float:
@@ -283,7 +316,7 @@ def rough_length(law: LawLike, data: Training) -> float:
     if not math.isfinite(law.rmse) or n <= k + 1:
         return math.inf
     deviation = max(law.rmse, 1e-300) * math.sqrt(n / (n - k))
-    return n * math.log2(deviation) + rough_price(law, data)
+    return n * math.log2(deviation) + (BITS_PER_NODE * law.complexity + rough_digits(n) * k)
 
 
 def priced_length(law: LawLike, data: Training) -> float:
@@ -324,7 +357,7 @@ def _branch_bits(entry: FrontEntry) -> float:
     if entry.equation.inversion.branches.neighbours is None:
         return 0.0
     n_rows = len(entry.data.y)
-    nearest, confined = target_scale.errors_on_one_side(entry.law, entry.data)
+    nearest, confined = errors_on_one_side(entry.law, entry.data)
     if not 0.0 < nearest <= confined < math.inf:
         return float(n_rows)
     return min(float(n_rows), 0.5 * n_rows * math.log2(confined / nearest))
@@ -333,7 +366,7 @@ def _branch_bits(entry: FrontEntry) -> float:
 def _on_one_branch(entry: FrontEntry) -> bool:
     """Tell whether g does not repeat, and all measured y lie on one side of its mirror."""
     assert entry.data is not None
-    known = target_scale.TargetScale(entry.law, entry.data).entry
+    known = TargetScale(entry.law, entry.data).entry
     if known is None or known.period or not known.has_inverse:
         return False
     if math.isnan(known.mirror):

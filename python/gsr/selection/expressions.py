@@ -24,6 +24,16 @@ class Exponent(NamedTuple):
     number: Fraction
     real: str = ""
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is a whole number."""
+        return not self.real and self.number.denominator == 1
+
+    @property
+    def as_scale(self) -> Scale:
+        """The same number as a scale."""
+        return times(self.real, self.number) if self.real else self.number
+
     def times(self, other: Exponent) -> Exponent:
         """Return the product of two exponents."""
         real = "*".join(sorted(filter(None, (self.real, other.real))))
@@ -60,7 +70,7 @@ class Term:
     """A scale times powers; without powers it is a constant."""
 
     scale: Scale
-    powers: tuple[tuple[Variable | Call | Sum, Exponent], ...] = ()
+    powers: tuple[tuple[Base, Exponent], ...] = ()
 
     @property
     def key(self) -> str:
@@ -93,11 +103,15 @@ class Sum:
         return tuple(term for term in self.terms if term.powers)
 
 
-def _term_key(term: Term) -> str:
-    return term.key
+#: What stands to a power.
+Base = Variable | Call | Sum
 
 
-def _power_key(item: tuple[Variable | Call | Sum, Exponent]) -> str:
+def _sorted(terms: Iterable[Term]) -> Sum:
+    return Sum(tuple(sorted(terms, key=lambda term: term.key)))
+
+
+def _power_key(item: tuple[Base, Exponent]) -> str:
     base, (rational, real) = item
     if isinstance(base, Variable):
         return f"{base.name}^{rational}{real}"
@@ -130,11 +144,11 @@ def _plus(a: Scale, b: Scale) -> Scale:
 
 def add(sums: Iterable[Sum]) -> Sum:
     """Return a sum, in which terms that differ by their scale only are put together."""
-    scales: dict[tuple[tuple[Variable | Call | Sum, Exponent], ...], Scale] = {}
+    scales: dict[tuple[tuple[Base, Exponent], ...], Scale] = {}
     for term in (term for each in sums for term in each.terms):
         scales[term.powers] = _plus(scales.get(term.powers, ZERO), term.scale)
     terms = [Term(scale, powers) for powers, scale in scales.items() if scale != 0]
-    return Sum(tuple(sorted(terms, key=_term_key))) if terms else number(ZERO)
+    return _sorted(terms) if terms else number(ZERO)
 
 
 def multiply(*sums: Sum) -> Sum:
@@ -144,7 +158,7 @@ def multiply(*sums: Sum) -> Sum:
 
 def _product(a: Sum, b: Sum) -> Sum:
     scale: Scale = UNIT
-    powers: dict[Variable | Call | Sum, Exponent] = {}
+    powers: dict[Base, Exponent] = {}
     for each in (a, b):
         term = each.terms[0] if len(each.terms) == 1 else Term(UNIT, ((each, ONCE),))
         scale = times(scale, term.scale)
@@ -153,7 +167,7 @@ def _product(a: Sum, b: Sum) -> Sum:
     return _term(scale, powers)
 
 
-def _term(scale: Scale, powers: dict[Variable | Call | Sum, Exponent]) -> Sum:
+def _term(scale: Scale, powers: dict[Base, Exponent]) -> Sum:
     """Return a single term, as a sum if it is nothing but a scale times brackets."""
     if scale == 0:
         return number(ZERO)
@@ -167,24 +181,17 @@ def _term(scale: Scale, powers: dict[Variable | Call | Sum, Exponent]) -> Sum:
     return Sum((Term(scale, tuple(sorted(powers.items(), key=_power_key))),))
 
 
-def _joined_exponentials(
-    powers: dict[Variable | Call | Sum, Exponent],
-) -> dict[Variable | Call | Sum, Exponent]:
+def _joined_exponentials(powers: dict[Base, Exponent]) -> dict[Base, Exponent]:
     """Write powers and products of exponentials as one exponential."""
     found = [b for b in powers if isinstance(b, Call) and b.name == "exp"]
     if not found or (len(found) == 1 and powers[found[0]] == ONCE):
         return powers
-    parts = [multiply(b.argument, number(_as_scale(powers[b]))) for b in found]
-    joined = add(parts)
+    joined = add(multiply(b.argument, number(powers[b].as_scale)) for b in found)
     kept = {b: e for b, e in powers.items() if b not in found}
     return kept if joined == number(ZERO) else {**kept, Call("exp", joined): ONCE}
 
 
-def _as_scale(exponent: Exponent) -> Scale:
-    return times(exponent.real, exponent.number) if exponent.real else exponent.number
-
-
-def _free_of_scale(base: Variable | Call | Sum) -> Variable | Call | Sum:
+def _free_of_scale(base: Base) -> Base:
     """Move the scale of a bracket to the term, if that has a real one anyway.
 
     1/(1 + c x), 1/(c + x) and 1/(c + d x) are the same then.
@@ -196,8 +203,7 @@ def _free_of_scale(base: Variable | Call | Sum) -> Variable | Call | Sum:
         return base
     first = base.varying[0]
     ratios = [UNIT if t is first else f"{t.scale}/({first.scale})" for t in base.terms]
-    terms = [Term(ratio, t.powers) for ratio, t in zip(ratios, base.terms, strict=True)]
-    return Sum(tuple(sorted(terms, key=_term_key)))
+    return _sorted(Term(ratio, t.powers) for ratio, t in zip(ratios, base.terms, strict=True))
 
 
 def expanded(total: Sum) -> Sum:
@@ -220,21 +226,17 @@ def power(base: Sum, exponent: Exponent) -> Sum:
         return base
     if len(base.terms) == 1:
         return _power_of_term(base.terms[0], exponent)
-    outside, inside = _common_factor(base) if _divides(exponent) else (number(UNIT), base)
+    divides = exponent.is_whole and exponent.number < 0
+    outside, inside = _common_factor(base) if divides else (number(UNIT), base)
     scale: Scale = UNIT
     if all(isinstance(term.scale, str) for term in inside.terms):
         scale = f"({inside.varying[0].scale})^{exponent}"
     return multiply(power(outside, exponent), _term(scale, {inside: exponent}))
 
 
-def _divides(exponent: Exponent) -> bool:
-    return not exponent.real and exponent.number < 0 and exponent.number.denominator == 1
-
-
 def _power_of_term(term: Term, exponent: Exponent) -> Sum:
     scale = term.scale
-    whole = not exponent.real and exponent.number.denominator == 1
-    if isinstance(scale, Fraction) and scale and whole:
+    if isinstance(scale, Fraction) and scale and exponent.is_whole:
         scale = Fraction(scale ** int(exponent.number))
     elif scale not in (1, -1):
         scale = f"({scale})^{exponent}"
@@ -252,9 +254,7 @@ def _common_factor(total: Sum) -> tuple[Sum, Sum]:
         base: min(found) if len(found) == len(total.terms) else min([*found, Fraction(0)])
         for base, found in exponents.items()
     }
-    shared: dict[Variable | Call | Sum, Exponent] = {
-        base: Exponent(n) for base, n in least.items() if n
-    }
+    shared: dict[Base, Exponent] = {base: Exponent(n) for base, n in least.items() if n}
     if not shared:
         return number(UNIT), total
     outside = _term(UNIT, shared)
@@ -275,27 +275,20 @@ def call(name: str, argument: Sum) -> Sum:
 
 def _exponential(argument: Sum) -> Sum:
     """exp(a + b ln x + c y) is a constant times x^b exp(c y)."""
-    scale: Scale = UNIT if argument.constant is None else f"exp({argument.constant.scale})"
-    product, rest = number(scale), []
+    outside: Scale = UNIT if argument.constant is None else f"exp({argument.constant.scale})"
+    product, rest = number(outside), []
     for term in argument.varying:
         base, exponent = term.powers[0]
-        if len(term.powers) == 1 and exponent == ONCE and _is_ln(base):
-            assert isinstance(base, Call)
-            product = multiply(product, power(base.argument, as_exponent(term.scale)))
+        is_lone = len(term.powers) == 1 and exponent == ONCE
+        if is_lone and isinstance(base, Call) and base.name == "ln":
+            scale = term.scale
+            scaled = Exponent(UNIT, scale) if isinstance(scale, str) else Exponent(scale)
+            product = multiply(product, power(base.argument, scaled))
         else:
             rest.append(term)
     if not rest:
         return product
     return multiply(product, _term(UNIT, {Call("exp", Sum(tuple(rest))): ONCE}))
-
-
-def as_exponent(scale: Scale) -> Exponent:
-    """Return a scale as an exponent."""
-    return Exponent(UNIT, scale) if isinstance(scale, str) else Exponent(scale)
-
-
-def _is_ln(base: Variable | Call | Sum) -> bool:
-    return isinstance(base, Call) and base.name == "ln"
 
 
 def _logarithm(term: Term) -> Sum:
@@ -307,7 +300,7 @@ def _logarithm(term: Term) -> Sum:
         base, exponent = powers[0]
         if isinstance(base, Call) and base.name == "exp":
             return add([*parts, base.argument])
-        factor, powers = _as_scale(exponent), ((base, ONCE),)
+        factor, powers = exponent.as_scale, ((base, ONCE),)
     inside = Sum((Term(UNIT, powers),))
     if len(powers) == 1 and isinstance(powers[0][0], Sum):
         inside = powers[0][0]

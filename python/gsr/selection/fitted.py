@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from gsr import _core
 from gsr.encoding import evaluate, law_complexity
-from gsr.encoding.rows import WEIGHTED
+from gsr.encoding.rows import WEIGHTED, factors
 from gsr.exceptions import GSRError
 from gsr.library import Library
-from gsr.selection.loss import Loss
-from gsr.selection.noise import Noise
+from gsr.selection.noise import Loss, Noise
 from gsr.transformation import Array
 
 #: What a law that cannot be fitted or inverted may raise; it is left out, the others stay.
@@ -25,51 +24,13 @@ FAILURES = (GSRError, ArithmeticError, ValueError, IndexError, np.linalg.LinAlgE
 BLOCK = 16384
 #: The compiled fitter copies the rows and holds a Jacobian; longer tables are fitted in blocks.
 FITTER_ROWS = 100_000
+#: Relative step of numerical derivatives.
 STEP = float(np.cbrt(np.finfo(float).eps))
+TINY = float(np.finfo(float).tiny)
 
 AnyMatrix = Sequence[Sequence[Any]]
 Weigh = Callable[[Array], Array]
 Indices = npt.NDArray[np.intp]
-
-
-class LawLike(Protocol):
-    """What a law of the core, or of this module, has."""
-
-    @property
-    def phi(self) -> Sequence[AnyMatrix]:
-        """Basis functions of the features."""
-
-    @property
-    def psi(self) -> Sequence[AnyMatrix]:
-        """Basis functions of the target."""
-
-    @property
-    def alpha(self) -> Any:
-        """Coefficients of phi."""
-
-    @property
-    def beta(self) -> Any:
-        """Coefficients of psi; the first is 1."""
-
-    @property
-    def complexity(self) -> int:
-        """Nodes of the expression."""
-
-    @property
-    def rmse(self) -> float:
-        """Error on the scale of y."""
-
-    @property
-    def transformed_error(self) -> float:
-        """Error relative to the spread of g(y)."""
-
-    @property
-    def exact(self) -> bool:
-        """Whether the residual is at rounding level and the law short to describe."""
-
-    @property
-    def bits(self) -> float:
-        """Description length."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +40,12 @@ class FittedLaw:
     phi: tuple[AnyMatrix, ...]
     psi: tuple[AnyMatrix, ...]
     alpha: Array
-    beta: Array
+    beta: Array  # the first is 1
     complexity: int
-    rmse: float
-    transformed_error: float
-    exact: bool
-    bits: float
+    rmse: float  # on the scale of y
+    transformed_error: float  # relative to the spread of g(y)
+    exact: bool  # whether the residual is at rounding level and the law short to describe
+    bits: float  # description length
 
     @classmethod
     def of(cls, law: LawLike, **changes: Any) -> FittedLaw:
@@ -98,39 +59,23 @@ class FittedLaw:
         return replace(law, **changes)
 
 
+LawLike = _core.Law | FittedLaw
+
+
 @dataclass(frozen=True, eq=False)
 class Training:
-    """The rows a law is fitted to, with the mapping tables that its matrices refer to.
-
-    Parameters
-    ----------
-    library, target_library : Library
-        Mapping tables of the features and of the target.
-    X : array of shape (N, d)
-        Features.
-    y : array of shape (N,)
-        Target.
-    weights : array of shape (N,), optional
-        Weights of the rows, with a mean of 1.
-    noise : Noise
-        Where the weights come from: the variance function of y.
-    dispersion : float, optional
-        If standard deviations are given: how much larger than theirs the variance is, at least 1.
-    x_sigma : array of shape (N, d), optional
-        Standard deviations of the features, 0 where they are exact.
-    loss : Loss
-        What fits minimise; errors of laws are those of this loss.
-    """
+    """The rows a law is fitted to, with the mapping tables that its matrices refer to."""
 
     library: Library
     target_library: Library
     X: Array
     y: Array
-    weights: Array | None = None
-    noise: Noise = field(default_factory=Noise)
+    weights: Array | None = None  # with a mean of 1
+    noise: Noise = field(default_factory=Noise)  # where the weights come from
+    #: If standard deviations are given: how much larger than theirs the variance is, at least 1.
     dispersion: float | None = None
-    x_sigma: Array | None = None
-    loss: Loss = field(default_factory=Loss)
+    x_sigma: Array | None = None  # standard deviations of the features, 0 where they are exact
+    loss: Loss = field(default_factory=Loss)  # what fits minimise, and of which errors are
 
     def with_noise(self, noise: Noise, values: Array) -> Training:
         """Return the rows weighted for noise around a law whose values there are given."""
@@ -165,8 +110,8 @@ class Training:
         """
         for start in range(0, len(self.y), size):
             part = slice(start, start + size)
-            weigh = _alike if self.weights is None else partial(_weigh, np.sqrt(self.weights[part]))
-            yield self.X[part], self.y[part], weigh
+            roots = None if self.weights is None else np.sqrt(self.weights[part])
+            yield self.X[part], self.y[part], partial(_weigh, roots)
 
     @cached_property
     def fitter(self) -> Any:
@@ -188,7 +133,7 @@ class Training:
 
     def features(self, law: LawLike, X: Array) -> Array:
         """Return phi over the rows of X, one column each."""
-        if not len(law.phi):
+        if not law.phi:
             return np.empty((len(X), 0))
         with np.errstate(all="ignore"):
             return evaluate(law.phi, self.library, X)
@@ -199,12 +144,8 @@ class Training:
             return evaluate(law.psi, self.target_library, y[:, None])
 
 
-def _alike(rows: Array) -> Array:
-    return rows
-
-
-def _weigh(roots: Array, rows: Array) -> Array:
-    return rows * (roots if rows.ndim == 1 else roots[:, None])
+def _weigh(roots: Array | None, rows: Array) -> Array:
+    return rows if roots is None else rows * (roots if rows.ndim == 1 else roots[:, None])
 
 
 class Weight(NamedTuple):
@@ -245,18 +186,13 @@ def with_constants(law: LawLike, values: Array) -> FittedLaw:
     places = weights(law)
     sides = {side: [[list(r) for r in m] for m in getattr(law, side)] for side in ("phi", "psi")}
     for place, value in zip(places, values[k + p :], strict=True):
-        sides[place.side][place.term][place.row][place.column] = _still_free(float(value))
+        # A weight of exactly 1 or 0 would be no constant, and the others would move up.
+        free = float(np.nextafter(1.0, 2.0)) if value == 1.0 else float(value) or TINY
+        sides[place.side][place.term][place.row][place.column] = free
     if places:
         law = FittedLaw.of(law, phi=tuple(sides["phi"]), psi=tuple(sides["psi"]))
     beta = np.concatenate([[1.0], values[k : k + p]])
     return FittedLaw.of(law, alpha=np.array(values[:k], dtype=float), beta=beta)
-
-
-def _still_free(weight: float) -> float:
-    """Keep a weight a constant: one of exactly 1 or 0 would be none, and the others move up."""
-    if weight == 1.0:
-        return float(np.nextafter(1.0, 2.0))
-    return weight or float(np.finfo(float).tiny)
 
 
 def weight_slopes(law: LawLike, data: Training, X: Array, y: Array) -> Array:
@@ -296,12 +232,9 @@ def structure(law: LawLike) -> tuple[Any, ...]:
 
 def _shapes(matrices: Sequence[AnyMatrix]) -> tuple[Any, ...]:
     return tuple(
-        tuple(tuple(_shape(entry) for entry in row) for row in matrix) for matrix in matrices
+        tuple(tuple(int(n) if float(n).is_integer() else "c" for n in row) for row in matrix)
+        for matrix in matrices
     )
-
-
-def _shape(entry: float) -> Any:
-    return int(entry) if float(entry).is_integer() else "c"
 
 
 def without_repeats(laws: Sequence[LawLike]) -> list[LawLike]:
@@ -318,6 +251,18 @@ def recounted(law: FittedLaw, data: Training) -> FittedLaw:
     """Return a law whose terms were changed with its nodes counted anew."""
     tables = (data.library, data.target_library)
     return replace(law, complexity=law_complexity(law.psi, law.phi, *tables, data.X.shape[1]))
+
+
+def variables(law: LawLike, library: Library) -> list[int]:
+    """Return the numbers of the features that a law uses."""
+    rows = (row for matrix in law.phi for row in factors(matrix, library))
+    return sorted(set().union(*(row.argument.variables for row in rows)))
+
+
+def norms(columns: Array) -> Array:
+    """Return the norms of columns, and 1 for columns of zeros."""
+    found = np.linalg.norm(columns, axis=0)
+    return np.where(found > 0, found, 1.0)
 
 
 def triangle(blocks: Iterator[Array]) -> Array:

@@ -1,27 +1,26 @@
-"""How science writes formulas: a probabilistic grammar with counts from a corpus.
-
-Each choice in an expression (one more term? which function? which power? with a constant?) is
-conditioned on what it stands in, as in the priors of the Bayesian machine scientist (Guimera and
-others, 2020) and of n-grams (Bartlett, Desmond and Ferreira, 2023). A choice with probability P
-takes -log2 P bits.
-"""
+"""Bits of a law's structure, priced by how science writes formulas."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from gsr.selection.expressions import Call, Exponent, Sum, Term, Variable
+from gsr.encoding.fold import Arithmetic
+from gsr.encoding.rows import Matrix, Row, factors
+from gsr.library import Library
+from gsr.selection import expressions
+from gsr.selection.expressions import INVERSE, UNIT, Base, Call, Exponent, Sum, Term, Variable
 from gsr.selection.rounding import fraction_bits
 from gsr.traits import TRAITS
+from gsr.transformation import POWERS
 
-#: Counts of the corpus, written by `python -m gsr.selection.corpus`.
+#: Counts of the corpus, written by `python tests/formula_corpus.py`.
 FILE = Path(__file__).with_name("formula_counts.json")
 
 #: Where an expression stands.
@@ -66,30 +65,17 @@ class Choice(NamedTuple):
 def choices(total: Sum, context: str = LAW, lone: bool = False) -> Iterator[Choice]:
     """Yield the choices that make an expression.
 
-    Parameters
-    ----------
-    total : Sum
-        The expression.
-    context : str
-        What it stands in.
-    lone : bool
-        Whether there is one variable only. It has a dimension more often than not, so that
-        functions of it need a constant.
+    A `lone` variable has a dimension more often than not, so that functions of it need a constant.
     """
     terms = [*total.varying, *filter(None, [total.constant])]
     for k, term in enumerate(terms):
         if k:
             yield Choice("terms", context, "more")
-            yield Choice("addend", context, _addend(term))
+            constant = "one" if term.scale in (1, -1) else "real"
+            yield Choice("addend", context, "term" if term.powers else constant)
         if term.powers:
             yield from _of_term(term, context, lone)
     yield Choice("terms", context, "stop")
-
-
-def _addend(term: Term) -> str:
-    if term.powers:
-        return "term"
-    return "one" if term.scale in (1, -1) else "real"
 
 
 def _of_term(term: Term, context: str, lone: bool) -> Iterator[Choice]:
@@ -110,7 +96,8 @@ def _of_term(term: Term, context: str, lone: bool) -> Iterator[Choice]:
             yield from choices(base.argument, _kind(base), lone)
         elif isinstance(base, Sum):
             yield Choice("power", f"bracket in {context}", _power(exponent))
-            yield from choices(base, _context_of_bracket(exponent), lone)
+            inside = DENOMINATOR if exponent.number < 0 else BRACKET
+            yield from choices(base, inside if exponent.is_whole else ROOT, lone)
 
 
 def _scale_context(term: Term, context: str, lone: bool) -> str:
@@ -126,18 +113,12 @@ def _scale_context(term: Term, context: str, lone: bool) -> str:
     return f"{context} of the variable" if lone else f"{context} of variable"
 
 
-def _kind(base: Variable | Call | Sum) -> str:
+def _kind(base: Base) -> str:
     if isinstance(base, Variable):
         return "variable"
     if isinstance(base, Sum):
         return "bracket"
     return TRAITS[base.name].grammar or OTHER if base.name in TRAITS else OTHER
-
-
-def _context_of_bracket(exponent: Exponent) -> str:
-    if exponent.real or exponent.number.denominator != 1:
-        return ROOT
-    return DENOMINATOR if exponent.number < 0 else BRACKET
 
 
 def _power(exponent: Exponent) -> str:
@@ -149,31 +130,20 @@ def _powers_of_variables(term: Term, context: str) -> Iterator[Choice]:
     groups: dict[Exponent, list[Exponent]] = defaultdict(list)
     for base, exponent in term.powers:
         if isinstance(base, Variable):
-            groups[_shared(exponent)].append(exponent)
+            number, real = exponent
+            part = abs(number) if real else Fraction(1, number.denominator)
+            groups[Exponent(part, real)].append(exponent)
     for shared, members in groups.items():
         if shared == Exponent(Fraction(1)) or len(members) == 1:
             yield from (Choice("power", context, _power(each)) for each in members)
             continue
         yield Choice("power", context, _power(shared))
         for each in members:
-            inner = Exponent(each.number / shared.number)
-            yield Choice("power", context, _power(inner))
-
-
-def _shared(exponent: Exponent) -> Exponent:
-    if exponent.real:
-        return Exponent(abs(exponent.number), exponent.real)
-    return Exponent(Fraction(1, exponent.number.denominator))
+            yield Choice("power", context, _power(Exponent(each.number / shared.number)))
 
 
 class Prices:
-    """Bits of choices, from counts.
-
-    Parameters
-    ----------
-    counts : mapping from Choice to int
-        How often a corpus has made each choice.
-    """
+    """Bits of choices, from counts."""
 
     def __init__(self, counts: Mapping[Choice, int]) -> None:
         self._counts = Counter(counts)
@@ -213,3 +183,104 @@ def prices() -> Prices:
     """Return the prices that follow from the corpus."""
     rows = json.loads(FILE.read_text("utf-8"))
     return Prices({Choice(*choice): n for *choice, n in rows})
+
+
+# ---- laws ----------------------------------------------------------------------------------------
+
+#: A weight this near to a fraction with a small denominator is that fraction.
+EXACT = 1e-9
+LARGEST_DENOMINATOR = 6
+
+
+def law_structure_bits(
+    psi: Sequence[Matrix],
+    phi: Sequence[Matrix],
+    library: Library,
+    target_library: Library,
+    n_features: int,
+    unit_terms: Collection[int] = (),
+) -> float:
+    """Return the bits of a law's expression without the digits of its constants.
+
+    That a constant stands somewhere is part of the structure. Of the spellings of a law, such as
+    ``ln y = a + b x`` and ``y = c exp(b x)``, the cheapest counts. `unit_terms` are the places in
+    phi whose coefficient is 1 or -1, and so is not written.
+    """
+    left = side(psi, target_library, {0})
+    right = side(phi, library, unit_terms)
+    return min(_bits(*each, n_features) for each in [(left, right), *_solved(left, right)])
+
+
+def _bits(left: Sum, right: Sum, n_features: int) -> float:
+    bits = prices().of(left, TARGET) + prices().of(right, LAW, n_features == 1)
+    return bits + math.log2(n_features) * len(expressions.variables_of(right))
+
+
+def _solved(left: Sum, right: Sum) -> list[tuple[Sum, Sum]]:
+    """Return the law for y itself, if the left side is ln y or a power of y."""
+    if len(left.terms) != 1 or len(left.terms[0].powers) != 1:
+        return []
+    base, exponent = left.terms[0].powers[0]
+    if isinstance(base, Variable) and not exponent.real and exponent.number != 1:
+        y = expressions.variable(base.name)
+        return [(y, expressions.power(right, Exponent(1 / exponent.number)))]
+    if isinstance(base, Call) and base.name == "ln" and exponent.number == 1:
+        return [(base.argument, expressions.call("exp", right))]
+    return []
+
+
+def side(matrices: Sequence[Matrix], library: Library, unit_terms: Collection[int] = ()) -> Sum:
+    """Return a side of a law, with coefficients a0, a1, ... but for those that are 1 or -1."""
+    terms = []
+    for k, matrix in enumerate(matrices):
+        coefficient = expressions.number(UNIT if k in unit_terms else f"a{k}")
+        terms.append(expressions.multiply(coefficient, basis_function(matrix, library)))
+    return expressions.add(terms)
+
+
+def basis_function(matrix: Matrix, library: Library) -> Sum:
+    """Return the product of a basis matrix in normal form."""
+    return NormalForm(library).basis_function(factors(matrix, library))
+
+
+class NormalForm(Arithmetic[Sum]):
+    """Turns rows into the normal form of expressions."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+
+    def variable(self, v: int) -> Sum:
+        return expressions.variable(f"x{v}")
+
+    def one(self) -> Sum:
+        return expressions.number(UNIT)
+
+    def scale(self, value: Sum, factor: float) -> Sum:
+        near = simple_fraction(factor)
+        number = expressions.number(repr(factor) if near is None else near)
+        return expressions.multiply(number, value)
+
+    def add(self, terms: Sequence[Sum]) -> Sum:
+        return expressions.add(terms)
+
+    def power(self, value: Sum, n: int) -> Sum:
+        return expressions.power(value, Exponent(Fraction(n)))
+
+    def multiply(self, factors: Sequence[Sum]) -> Sum:
+        return expressions.multiply(self.one(), *factors)
+
+    def call(self, row: Row, argument: Sum) -> Sum:
+        name, rate = self.library.names[row.code], self.library.traits[row.code].exponent
+        if name in POWERS:
+            value = expressions.power(argument, Exponent(POWERS[name]))
+        elif rate:
+            value = expressions.call("exp", argument if rate == 1 else self.scale(argument, rate))
+        else:
+            value = expressions.call(name, argument)
+        return expressions.power(value, INVERSE) if row.reciprocal else value
+
+
+def simple_fraction(weight: float) -> Fraction | None:
+    """Return the fraction that a weight is, None if its denominator is large."""
+    near = Fraction(weight).limit_denominator(LARGEST_DENOMINATOR)
+    return near if abs(near - weight) <= EXACT * abs(weight) else None

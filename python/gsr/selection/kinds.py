@@ -9,24 +9,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 
 from gsr.deadline import in_time, is_late
 from gsr.equation import Equation
 from gsr.exceptions import PredictionWarning
-from gsr.library import Library
 from gsr.selection import expressions
-from gsr.selection.choice import FrontEntry
 from gsr.selection.criteria import rough_length
-from gsr.selection.expressions import ONCE, UNIT, Call, Exponent, Sum, Term, Variable
-from gsr.selection.fitted import FAILURES, Training
-from gsr.selection.loss import Loss
-from gsr.selection.noise import Noise
-from gsr.selection.refine import refine
-from gsr.selection.structure import basis_function
-from gsr.selection.target_scale import TargetScale, rmse
+from gsr.selection.entry import FrontEntry
+from gsr.selection.expressions import ONCE, UNIT, Base, Call, Exponent, Sum, Term, Variable
+from gsr.selection.fitted import FAILURES
+from gsr.selection.grammar import side
+from gsr.selection.noise import Loss, Noise
+from gsr.selection.simplify import some_rows
+from gsr.selection.target_scale import TargetScale, refine, rmse
 from gsr.transformation import POWERS, Array
 
 #: Laws of different kinds that are kept beside the front, and candidates looked at for them.
@@ -42,8 +41,6 @@ NESTED = 0.01
 #: Laws whose predictions differ by less than this part of the error are the same to the data.
 SAME = 0.02
 ROUNDING = 1e-9
-#: Rows on which predictions are compared.
-ROWS = 200
 CONSTANT, LN_TARGET = "1", "ln(1 x1^1)^1"
 TARGET_POWERS = tuple(
     Exponent(sign * n) for n in dict.fromkeys(POWERS.values()) for sign in (1, -1)
@@ -54,18 +51,10 @@ FIXED = r"(?:\#|-?\d+(?:/\d+)?)"
 
 
 class Kind(NamedTuple):
-    """The structure of a law without its constants.
+    """The structure of a law without its constants."""
 
-    Parameters
-    ----------
-    left : str
-        The left side.
-    terms : frozenset of str
-        Shapes of the terms of the right side.
-    """
-
-    left: str
-    terms: frozenset[str]
+    left: str  # the left side
+    terms: frozenset[str]  # shapes of the terms of the right side
 
     def covers(self, other: Kind) -> bool:
         """Tell whether the other kind is this one, maybe with terms added or constants freed."""
@@ -80,14 +69,11 @@ class Kind(NamedTuple):
         return len(self.terms) == len(other.terms) and self.covers(other)
 
 
+@lru_cache(maxsize=4096)
 def _frees(term: str, wider: str) -> bool:
     """Tell whether a shape is another one, or that with fitted constants for its numbers."""
-    return term == wider or (FREE in wider and _pattern(wider).fullmatch(term) is not None)
-
-
-@lru_cache(maxsize=4096)
-def _pattern(shape: str) -> re.Pattern[str]:
-    return re.compile(re.escape(shape).replace(re.escape(FREE), FIXED))
+    pattern = re.escape(wider).replace(re.escape(FREE), FIXED)
+    return term == wider or (FREE in wider and re.fullmatch(pattern, term) is not None)
 
 
 def spellings(law: Equation) -> frozenset[Kind]:
@@ -96,8 +82,8 @@ def spellings(law: Equation) -> frozenset[Kind]:
     Products by brackets may be multiplied out. A law y^p = c f1 f2 ... of one term is
     ln y = c + ln f1 + ln f2 + ..., and can be solved for any power of y.
     """
-    left, right = _side(law.psi, law.target_library), _side(law.phi, law.library)
-    own = _kinds(_written(left), right)
+    left, right = side(law.psi, law.target_library), side(law.phi, law.library)
+    own = _kinds("+".join(sorted(map(_shape, left.terms))), right)
     term = _solved(left, right)
     if term is None:
         return frozenset(own)
@@ -114,14 +100,6 @@ def _kinds(left: str, right: Sum) -> set[Kind]:
     """Return the kind of a right side as it is, and multiplied out."""
     sides = (right, expressions.expanded(right))
     return {Kind(left, frozenset(map(_shape, side.terms))) for side in sides}
-
-
-def _side(matrices: Sequence[Any], library: Library) -> Sum:
-    terms = (
-        expressions.multiply(expressions.number(f"a{k}"), basis_function(matrix, library))
-        for k, matrix in enumerate(matrices)
-    )
-    return expressions.add(terms)
 
 
 def _solved(left: Sum, right: Sum) -> Sum | None:
@@ -154,17 +132,13 @@ def _shape(term: Term) -> str:
     return " ".join(sorted(powers)) or CONSTANT
 
 
-def _base(base: Variable | Call | Sum) -> str:
+def _base(base: Base) -> str:
     if isinstance(base, Variable):
         return base.name
     name = base.name if isinstance(base, Call) else ""
     total = base.argument if isinstance(base, Call) else base
     terms = (f"{FREE if isinstance(t.scale, str) else t.scale} {_shape(t)}" for t in total.terms)
     return f"{name}({' + '.join(sorted(terms))})"
-
-
-def _written(total: Sum) -> str:
-    return "+".join(sorted(map(_shape, total.terms)))
 
 
 # ---- alternatives ------------------------------------------------------------------------------
@@ -178,8 +152,9 @@ def shortest_first(entries: Iterable[FrontEntry], until: float | None = None) ->
     """
 
     def key(entry: FrontEntry) -> tuple[bool, float]:
-        known = not is_late(until) or is_known(entry)
-        return not entry.exact, _bits(entry) if known else math.inf
+        if entry.exact:
+            return False, entry.bits
+        return True, _length(entry) if not is_late(until) or is_known(entry) else math.inf
 
     return sorted(entries, key=key)
 
@@ -187,10 +162,6 @@ def shortest_first(entries: Iterable[FrontEntry], until: float | None = None) ->
 def is_known(entry: FrontEntry) -> bool:
     """Tell whether the bits of a law have been counted."""
     return entry.exact or "length" in vars(entry)
-
-
-def _bits(entry: FrontEntry) -> float:
-    return entry.bits if entry.exact else _length(entry)
 
 
 def bits_above(entry: FrontEntry, best: FrontEntry) -> float:
@@ -239,31 +210,29 @@ def of_different_kinds(entries: Iterable[FrontEntry], count: int) -> list[FrontE
 
 
 def support(chosen: FrontEntry, entries: Iterable[FrontEntry], until: float | None = None) -> float:
-    """Return the probability of a law among the kinds of laws that were found.
+    """Return the probability of a law among the kinds of laws that were found; 1 if it is exact.
 
     It follows from their description lengths: two laws that differ by b bits have odds of 2^b.
-
-    Parameters
-    ----------
-    chosen : FrontEntry
-        The law.
-    entries : iterable of FrontEntry
-        Those that it is compared with. Laws that run wild, or have a term that lives on one or two
-        rows, do not count.
-    until : float, optional
-        When to end, on the clock of `time.perf_counter`; fewer laws are looked at then.
-
-    Returns
-    -------
-    float
-        From 0 to 1; 1 for an exact law.
+    Laws that run wild, or have a term that lives on one or two rows, do not count.
     """
     if chosen.exact:
         return 1.0
     others = [e for e in shortest_first(entries, until) if e is not chosen and is_known(e)]
-    rivals = (e for e in in_time(others, until, MOST_KINDS) if _rivals(e, chosen))
+    rivals = (
+        entry
+        for entry in in_time(others, until, MOST_KINDS)
+        if has_length(entry)
+        and bits_above(entry, chosen) < FAR_BEHIND
+        and _has_equation(entry)
+        and entry.is_sound
+        and entry.is_tame
+    )
     kinds = of_different_kinds(chain([chosen], rivals), MOST_KINDS)[1:]
-    kinds = [each for each in kinds if is_late(until) or not _is_nested(each, chosen)]
+    kinds = [
+        each
+        for each in kinds
+        if is_late(until) or not (_reproduces(each, chosen) or _reproduces(chosen, each))
+    ]
     return 1.0 / (1.0 + sum(odds(bits_above(each, chosen)) for each in kinds))
 
 
@@ -277,39 +246,19 @@ def determined(level: str, support: float) -> str:
     return "ambiguous" if level == "noise" and support < LEAST_SUPPORT else level
 
 
-def _is_nested(one: FrontEntry, other: FrontEntry) -> bool:
-    """Tell whether a law becomes another one for some constants, or the other way round."""
-    return _reproduces(one, other) or _reproduces(other, one)
-
-
 def _reproduces(entry: FrontEntry, other: FrontEntry) -> bool:
+    """Tell whether a law becomes another one for some constants."""
     if entry.data is None or other.data is None:
         return False
     try:
         values = TargetScale(other.law, other.data).solve(other.data.X, other.data.y)
         if not np.isfinite(values).all():
             return False
-        rows = replace(_plain(entry.data), y=values)
-        return refine(entry.law, rows).rmse <= NESTED * rmse(other.law, _plain(other.data))
+        plain = replace(entry.data, y=values, weights=None, noise=Noise(), loss=Loss())
+        own = replace(other.data, weights=None, noise=Noise(), loss=Loss())
+        return refine(entry.law, plain).rmse <= NESTED * rmse(other.law, own)
     except FAILURES:
         return False
-
-
-def _plain(data: Training) -> Training:
-    """Return the rows, all of the same weight."""
-    return replace(data, weights=None, noise=Noise(), loss=Loss())
-
-
-def _rivals(entry: FrontEntry, chosen: FrontEntry) -> bool:
-    if not has_length(entry) or not bits_above(entry, chosen) < FAR_BEHIND:
-        return False
-    return _has_equation(entry) and entry.is_sound and entry.is_tame
-
-
-def _rows(entry: FrontEntry) -> Array:
-    assert entry.data is not None
-    n = len(entry.data.y)
-    return np.unique(np.linspace(0, n - 1, min(n, ROWS)).astype(int))
 
 
 def _predicted(entry: FrontEntry) -> Array:
@@ -318,7 +267,7 @@ def _predicted(entry: FrontEntry) -> Array:
         return np.empty(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PredictionWarning)
-        return entry.equation.predict(entry.data.X[_rows(entry)])
+        return entry.equation.predict(some_rows(entry.data.X))
 
 
 def _same(values: Array, others: Array, entry: FrontEntry) -> bool:
@@ -328,11 +277,10 @@ def _same(values: Array, others: Array, entry: FrontEntry) -> bool:
         return False
     if not np.array_equal(known, np.isfinite(others)):
         return False
-    weights = np.ones(len(values))
-    if entry.data.weights is not None:
-        weights = entry.data.weights[_rows(entry)]
+    weights = entry.data.weights
+    weights = None if weights is None else some_rows(weights)[known]
     size = float(np.median(np.abs(values[known])))
-    difference = np.average((values[known] - others[known]) ** 2, weights=weights[known])
+    difference = np.average((values[known] - others[known]) ** 2, weights=weights)
     return math.sqrt(difference) <= max(SAME * entry.rmse, ROUNDING * size)
 
 
@@ -348,24 +296,12 @@ def beside_front(
     """Return laws beside the front that are worth keeping.
 
     These are the shortest ones that differ in kind, and those that another criterion would choose.
-
-    Parameters
-    ----------
-    entries : sequence of FrontEntry
-        All laws of a search.
-    chosen : FrontEntry
-        The chosen one.
-    front : sequence of FrontEntry
-        Those of the table.
-    until : float, optional
-        When to end, on the clock of `time.perf_counter`.
-
-    Returns
-    -------
-    list of FrontEntry
-        Shortest first.
     """
-    near = (e for e in sorted(entries, key=_rough_length)[:MOST_CANDIDATES] if e is not chosen)
+
+    def rough(entry: FrontEntry) -> float:
+        return math.inf if entry.data is None else rough_length(entry.law, entry.data)
+
+    near = (e for e in sorted(entries, key=rough)[:MOST_CANDIDATES] if e is not chosen)
     near = (e for e in in_time(near, until, MOST_KINDS) if _has_equation(e))
     ranked = shortest_first([e for e in near if _length(e) < math.inf])
     differing = of_different_kinds(chain([chosen], in_time(ranked, until, MOST_KINDS)), MOST_KINDS)
@@ -387,26 +323,14 @@ def _has_equation(entry: FrontEntry) -> bool:
         return False
 
 
-def _rough_length(entry: FrontEntry) -> float:
-    return math.inf if entry.data is None else rough_length(entry.law, entry.data)
-
-
 def _by_other_criteria(entries: Sequence[FrontEntry]) -> list[FrontEntry]:
     """Return the laws among which the other criteria choose: with the least error of their size."""
     found: list[FrontEntry] = []
-    for size in (_nodes, _constants):
+    for size in ("complexity", "n_constants"):
         least = math.inf
-        for entry in sorted(entries, key=lambda each: (size(each), each.rmse)):
+        for entry in sorted(entries, key=attrgetter(size, "rmse")):
             if entry.rmse < least and _has_equation(entry):
                 found.append(entry)
                 least = entry.rmse
     held = [entry for entry in entries if entry.held_out is not None and _has_equation(entry)]
     return [*found, *sorted(held, key=lambda each: each.held_out or 0.0)[:1]]
-
-
-def _nodes(entry: FrontEntry) -> int:
-    return entry.complexity
-
-
-def _constants(entry: FrontEntry) -> int:
-    return entry.n_constants

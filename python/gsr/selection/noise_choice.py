@@ -12,8 +12,7 @@ from gsr.deadline import in_time
 from gsr.selection.criteria import priced_length, rough_length
 from gsr.selection.fitted import FittedLaw, LawLike, Training
 from gsr.selection.noise import Noise, given, of_kind
-from gsr.selection.refine import attempted, with_loss
-from gsr.selection.target_scale import TargetScale
+from gsr.selection.target_scale import TargetScale, attempted, with_loss
 from gsr.transformation import Array
 
 #: Rows below which scatter is taken for constant, and laws that are compared.
@@ -71,21 +70,10 @@ def promising(laws: Sequence[LawLike], data: Training, until: float | None = Non
 def choose_noise(
     laws: Sequence[LawLike], data: Training, until: float | None = None
 ) -> Explained | None:
-    """Return the law and the noise that together describe the data best.
+    """Return the law and the noise that together describe the data best; None if no law fits.
 
-    Parameters
-    ----------
-    laws : sequence
-        Laws that a search has found, whatever it weighed rows with.
-    data : Training
-        The rows; weights that they have are left aside.
-    until : float, optional
-        When to end, on the clock of `time.perf_counter`; the best laws come first.
-
-    Returns
-    -------
-    Explained or None
-        With noise that is constant, relative, mixed or a power of y; None if no law fits.
+    Weights that the rows have are left aside. The noise is constant, relative, mixed or a power
+    of y.
     """
     plain = replace(data, weights=None, noise=Noise())
     constant = explain(laws, plain, Noise(), until)
@@ -140,17 +128,13 @@ def _best(laws: Sequence[LawLike], rows: Training, until: float | None = None) -
         judged = [with_loss(law, rows) for law in in_time(laws, until, LEAST_LAWS)]
         laws = sorted(judged, key=lambda law: rough_length(law, rows))[:MOST_WITH_LOSS]
     fitted = [attempted(law, rows) for law in in_time(laws, until, LEAST_LAWS)]
-    lengths = [_bits(law, rows) for law in fitted]
+    # To be comparable between weights.
+    spread = 0.0 if rows.weights is None else -0.5 * float(np.log2(rows.weights).sum())
+    lengths = [priced_length(law, rows) + spread for law in fitted]
     least = int(np.argmin(lengths)) if lengths else 0
     if not lengths or not math.isfinite(lengths[least]):
         return None
     return Explained(lengths[least], fitted[least], rows)
-
-
-def _bits(law: FittedLaw, rows: Training) -> float:
-    """Return the bits of law and data, comparable between weights."""
-    spread = 0.0 if rows.weights is None else -0.5 * float(np.log2(rows.weights).sum())
-    return priced_length(law, rows) + spread
 
 
 def _mixed(values: Array) -> list[Noise]:
@@ -183,7 +167,8 @@ def _likeliest(
     """
     values = start.values
     squares = (plain.y - values) ** 2
-    lengths = [_likelihood(squares, noise.variance(values)) for noise in kinds]
+    variances = [noise.variance(values) for noise in kinds]
+    lengths = [float(np.log2((squares / v).mean()) + np.log2(v).mean()) for v in variances]
     if not lengths or not np.isfinite(values).all():
         return None
     rows = plain.with_noise(kinds[int(np.argmin(lengths))], values)
@@ -191,10 +176,6 @@ def _likeliest(
     if alone is None or alone.bits > start.bits:
         return alone
     return _best([start.law, *laws], rows, until)
-
-
-def _likelihood(squares: Array, variance: Array) -> float:
-    return float(np.log2((squares / variance).mean()) + np.log2(variance).mean())
 
 
 def noise_of_weights(law: LawLike, data: Training) -> Noise:

@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gsr.selection.fitted import FittedLaw, LawLike, Training, constants, with_constants
-from gsr.selection.refine import Linearised, linearise, refine
 from gsr.selection.refit import confirm
-from gsr.selection.target_scale import residuals, rmse
+from gsr.selection.target_scale import Linearised, linearise, refine, residuals, rmse
 from gsr.selection.uncertainty import inverse_gram, noise_level
 from gsr.transformation import Array
 
@@ -48,22 +47,13 @@ class Simple(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Rounded:
-    """A law with some constants rounded to simple numbers and the others fitted again.
-
-    Parameters
-    ----------
-    law : FittedLaw
-        The law, with its error.
-    texts : tuple of (str or None)
-        The simple number for each of the law's `constants`, such as ``"1/2"`` or ``"3 pi/4"``;
-        None where a constant stays as it is.
-    bits : float
-        Bits of all constants.
-    """
+    """A law with some constants rounded to simple numbers and the others fitted again."""
 
     law: FittedLaw
+    #: The simple number for each of the law's `constants`, such as ``"1/2"`` or ``"3 pi/4"``; None
+    #: where a constant stays as it is.
     texts: tuple[str | None, ...]
-    bits: float
+    bits: float  # of all constants
 
     @property
     def any(self) -> bool:
@@ -85,9 +75,7 @@ def simplest(value: float, error: float) -> Simple | None:
     """
     if value == 0.0 or not math.isfinite(error):
         return None
-    error = max(
-        error, 4.0 * float(np.finfo(float).eps) * abs(value)
-    )  # rounding of the value itself
+    error = max(error, 4.0 * float(np.finfo(float).eps) * abs(value))  # the value is rounded too
     best: Simple | None = None
     least = known_bits(value, error) - SAVING
     for found in _candidates(abs(value), error):
@@ -107,17 +95,6 @@ def rounded(law: LawLike, data: Training) -> Rounded:
     the others are fitted again, all on the linearised law. It stays so if the squared error has
     risen, in all, by no more than an F test allows. The same is then asked of the law
     itself; an exact law must still be exact.
-
-    Parameters
-    ----------
-    law : LawLike
-        A law, best with constants that `refine` made.
-    data : Training
-        The rows it is fitted to.
-
-    Returns
-    -------
-    Rounded
     """
     if not data.loss.is_squared:
         weights = data.loss.weights(residuals(law, data), 1.0)

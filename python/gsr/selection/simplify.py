@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -42,110 +42,69 @@ _explicit: WeakKeyDictionary[Equation, str] = WeakKeyDictionary()
 
 
 def implicit(equation: Equation, X: Array | None = None) -> str:
-    """Return g(y) = f(x) as text, with f(x) simplified if that is shorter.
-
-    Parameters
-    ----------
-    equation : Equation
-        The law.
-    X : array of shape (n, d), optional
-        Rows on which the values must stay the same, such as training rows; random ones unless
-        given.
-
-    Returns
-    -------
-    str
-    """
+    """Return g(y) = f(x) as text, with f(x) simplified if that is shorter."""
     if equation.text:
         return equation.text
     if equation not in _implicit:
-        _implicit[equation] = _shorter_right(equation, sample(equation, X))
+        left = equation._left()  # names are free text: " = " may be in them
+        text = equation.as_encoded()[len(left) + len(" = ") :]
+        if not PLAIN.fullmatch(text):
+            form, rows = _folded(equation.sympy().rhs), sample(equation, X)
+            if _length(written(form)) < _length(text):
+                values = evaluate(equation.phi, equation.library, rows) @ equation.alpha
+                same = _agree(values, _values(form, equation.feature_names, rows))
+                text = written(form) if same else text
+        _implicit[equation] = f"{left} = {text}"
     return _implicit[equation]
 
 
 def explicit(equation: Equation, X: Array | None = None, seconds: float = LIMIT) -> str:
     """Return the law as y = ..., simplified; empty if it has no closed form.
 
-    Parameters
-    ----------
-    equation, X
-        As for `implicit`.
-    seconds : float
-        What simplification may take.
-
-    Returns
-    -------
-    str
-        Where the data meet several branches, each of them, with "or" between.
+    Where the data meet several branches, each of them is there, with "or" between.
     """
+    name = shown_name(equation.target_name)
+    if equation._left() == name:
+        return implicit(equation, X)
     if equation not in _explicit:
-        _explicit[equation] = _solved(equation, sample(equation, X), seconds)
+        names, rows = equation.feature_names, sample(equation, X)
+        forms = [simplified(form, names, rows, seconds) for form in equation.explicit()]
+        texts = dict.fromkeys(written(form) for form in forms)
+        _explicit[equation] = " or ".join(f"{name} = {text}" for text in texts)
     return _explicit[equation]
 
 
 def simplified(expression: Any, names: Sequence[str], X: Array, seconds: float = LIMIT) -> Any:
-    """Return the shortest form of a SymPy expression that was found.
-
-    Parameters
-    ----------
-    expression : sympy.Expr
-        Real, in symbols of the given names.
-    names : sequence of str
-        The symbols that the columns of `X` are.
-    X : array of shape (n, d)
-        Rows on which the values must stay the same but for rounding.
-    seconds : float
-        Time limit; what was found until then counts.
-
-    Returns
-    -------
-    sympy.Expr
-        The expression itself, with numbers folded where that is right, if nothing is shorter.
-    """
+    """Return the shortest form of a real SymPy expression that has the same values in rows of X."""
     values = _values(expression, names, X)
     best = expression
     for form in _forms(expression, seconds):
-        if _length(written(form)) < _length(written(best)) and _agree(
-            values, _values(form, names, X)
-        ):
+        shorter = _length(written(form)) < _length(written(best))
+        if shorter and _agree(values, _values(form, names, X)):
             best = form
     return best
 
 
 def duplicates(equations: Sequence[Equation], X: Array) -> dict[int, int]:
-    """Find laws that are the same function of the features.
-
-    Parameters
-    ----------
-    equations : sequence of Equation
-        Laws, the preferred ones first.
-    X : array of shape (n, d)
-        Rows on which they are compared, such as training rows.
-
-    Returns
-    -------
-    dict
-        The index of each law that predicts what an earlier one does, but for rounding, and the
-        index of the first such law.
-    """
+    """Return the numbers of laws that predict what an earlier one does, with that of the first."""
     rows = some_rows(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PredictionWarning)
+        values = [equation.predict(rows) for equation in equations]
     found: dict[int, int] = {}
-    values: list[Array] = []
-    for k, equation in enumerate(equations):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PredictionWarning)
-            values.append(equation.predict(rows))
+    for k, mine in enumerate(values):
+        known = np.isfinite(mine)
         for j in range(k):
-            if j not in found and _same(values[j], values[k]):
+            same = np.array_equal(np.isfinite(values[j]), known) and _agree(values[j], mine)
+            if j not in found and same:
                 found[k] = j
                 break
     return found
 
 
 def some_rows(X: Array) -> Array:
-    """Return rows of a table, at most `ROWS`."""
-    rows: Array = X[_spread(len(X))]
-    return rows
+    """Return rows of a table, at most `ROWS`, evenly spread."""
+    return np.asarray(X[np.unique(np.linspace(0, len(X) - 1, min(len(X), ROWS)).astype(int))])
 
 
 def sample(equation: Equation, X: Array | None = None) -> Array:
@@ -155,33 +114,6 @@ def sample(equation: Equation, X: Array | None = None) -> Array:
     rng = np.random.default_rng(0)
     shape = (ROWS // 2, len(equation.feature_names))
     return np.vstack([rng.uniform(0.1, 3.0, shape), rng.normal(0.0, 2.0, shape)])
-
-
-# ---- the two sides -----------------------------------------------------------------------------
-
-
-def _shorter_right(equation: Equation, X: Array) -> str:
-    left = equation._left()  # names are free text: " = " may be in them
-    text = equation.as_encoded()[len(left) + len(" = ") :]
-    if PLAIN.fullmatch(text):
-        return f"{left} = {text}"
-    form = _folded(equation.sympy().rhs)
-    right = written(form)
-    if _length(right) < _length(text):
-        values = evaluate(equation.phi, equation.library, X) @ equation.alpha
-        if _agree(values, _values(form, equation.feature_names, X)):
-            text = right
-    return f"{left} = {text}"
-
-
-def _solved(equation: Equation, X: Array, seconds: float) -> str:
-    name = shown_name(equation.target_name)
-    if equation._left() == name:
-        return implicit(equation, X)
-    names = equation.feature_names
-    forms = [simplified(form, names, X, seconds) for form in equation.explicit()]
-    texts = dict.fromkeys(written(form) for form in forms)
-    return " or ".join(f"{name} = {text}" for text in texts)
 
 
 def _length(text: str) -> int:
@@ -200,12 +132,7 @@ def _forms(expression: Any, seconds: float) -> Iterator[Any]:
     yield folded
     if not LEAST <= folded.count_ops() <= MOST:
         return
-    ways: list[Callable[[Any], Any]] = [
-        sympy.powsimp,
-        sympy.factor_terms,
-        sympy.cancel,
-        sympy.simplify,
-    ]
+    ways = [sympy.powsimp, sympy.factor_terms, sympy.cancel, sympy.simplify]
     try:
         for way in ways:
             with deadline(seconds / len(ways)):
@@ -246,10 +173,6 @@ def _number(value: Any) -> Any:
 # ---- values ------------------------------------------------------------------------------------
 
 
-def _spread(n: int) -> Any:
-    return np.unique(np.linspace(0, n - 1, min(n, ROWS)).astype(int))
-
-
 def _values(expression: Any, names: Sequence[str], X: Array) -> Array | None:
     """Return the values of an expression, None if NumPy cannot give them."""
     import sympy
@@ -266,20 +189,9 @@ def _values(expression: Any, names: Sequence[str], X: Array) -> Array | None:
 
 
 def _agree(values: Array | None, others: Array | None) -> bool:
-    """Tell whether a form has the values of the law wherever that has any."""
-    if values is None or others is None:
+    """Tell whether others are the same as values, but for rounding, wherever those are known."""
+    if values is None or others is None or not (known := np.isfinite(values)).any():
         return False
-    known = np.isfinite(values)
-    return bool(known.any()) and _close(values[known], others[known])
-
-
-def _same(values: Array, others: Array) -> bool:
-    known = np.isfinite(values)
-    if not known.any() or not np.array_equal(known, np.isfinite(others)):
-        return False
-    return _close(values[known], others[known])
-
-
-def _close(values: Array, others: Array) -> bool:
+    values, others = values[known], others[known]
     size = float(np.median(np.abs(values)))
     return bool((np.abs(values - others) <= ROUNDING * (np.abs(values) + size)).all())

@@ -1,14 +1,38 @@
-"""A law seen on the scale of y: the solution of g(y) = f(x) nearest to the data, and its slopes."""
+"""Laws on the scale of y: solutions of g(y) = f(x), their errors, and constants of least error.
+
+A fit in the space of g(y) is biased by noise in y. Here the squared error of y = g^-1(f(x)) itself
+is minimised, by Gauss-Newton steps with Levenberg's damping. The core does this for one psi with a
+closed inverse; other left sides, and tables too long for it, are fitted here, in blocks of rows.
+"""
 
 from __future__ import annotations
 
 import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from gsr.selection.fitted import STEP, LawLike, Training, Weigh, weight_slopes
+from gsr.deadline import is_late
+from gsr.selection.fitted import (
+    FAILURES,
+    STEP,
+    FittedLaw,
+    LawLike,
+    Training,
+    Weigh,
+    constants,
+    norms,
+    triangle,
+    weight_slopes,
+    weights,
+    with_constants,
+)
+from gsr.selection.noise import Loss, minimised
 from gsr.transformation import Array
 
 NEWTON_STEPS = 30
@@ -25,15 +49,7 @@ NEAR_ZERO = 0.05
 
 
 class TargetScale:
-    """Solves a law for y near the data.
-
-    Parameters
-    ----------
-    law : LawLike
-        The law.
-    data : Training
-        Its mapping tables.
-    """
+    """Solves a law for y near the data."""
 
     def __init__(self, law: LawLike, data: Training) -> None:
         self.law, self.data = law, data
@@ -44,14 +60,12 @@ class TargetScale:
     def f(self, X: Array) -> Array:
         """Return f(x)."""
         with np.errstate(all="ignore"):
-            values: Array = self.data.features(self.law, X) @ self.alpha
-        return values
+            return np.asarray(self.data.features(self.law, X) @ self.alpha)
 
     def g(self, y: Array) -> Array:
         """Return g(y)."""
         with np.errstate(all="ignore"):
-            values: Array = self.data.targets(self.law, y) @ self.beta
-        return values
+            return np.asarray(self.data.targets(self.law, y) @ self.beta)
 
     @cached_property
     def _least_step(self) -> float:
@@ -70,8 +84,7 @@ class TargetScale:
             # At the edge of the domain one side has to do.
             up_fine, down_fine = np.isfinite(up), np.isfinite(down)
             rise = np.where(up_fine, up, middle) - np.where(down_fine, down, middle)
-            slopes: Array = rise / (step * (up_fine.astype(float) + down_fine))
-        return slopes
+            return np.asarray(rise / (step * (up_fine.astype(float) + down_fine)))
 
     def solve(self, X: Array, y: Array) -> Array:
         """Return the y of each row of X that is nearest to the data; NaN without a solution."""
@@ -91,14 +104,14 @@ class TargetScale:
 
         Rows are weighed as those of `Training.blocks`.
         """
-        columns = [
-            self.data.features(self.law, X),
-            -self.data.targets(self.law, solution)[:, 1:],
-            weight_slopes(self.law, self.data, X, solution),
-        ]
-        rows = bounded(weigh(np.column_stack(columns)), self.slope(solution))
+        rows = bounded(weigh(self.slopes(X, solution)), self.slope(solution))
         rows[~np.isfinite(solution)] = 0.0
         return rows
+
+    def slopes(self, X: Array, y: Array) -> Array:
+        """Return d(f(x) - g(y))/dc, one column for each constant."""
+        phi, psi = self.data.features(self.law, X), self.data.targets(self.law, y)
+        return np.column_stack([phi, -psi[:, 1:], weight_slopes(self.law, self.data, X, y)])
 
     def _nearest_repeat(self, solution: Array, y: Array) -> Array:
         assert self.entry is not None
@@ -128,20 +141,11 @@ class TargetScale:
 
     def _step(self, y: Array, f: Array) -> Array:
         with np.errstate(all="ignore"):
-            step: Array = (self.g(y) - f) / self.slope(y)
-        return step
+            return np.asarray((self.g(y) - f) / self.slope(y))
 
 
 def bounded(rows: Array, slope: Array) -> Array:
-    """Return rows divided by slopes of g; where these are nearly 0, no larger than `LARGEST`.
-
-    Parameters
-    ----------
-    rows : array of shape (n, c)
-        Weighted derivatives of f(x) - g(y) by constants; the result has 0 where one is undefined.
-    slope : array of shape (n,)
-        Slopes of g.
-    """
+    """Return rows divided by slopes of g; where these are nearly 0, no larger than `LARGEST`."""
     with np.errstate(all="ignore"):
         found = np.asarray(rows / slope[:, None])
     known = np.isfinite(found).all(axis=1)
@@ -168,6 +172,16 @@ def residuals(law: LawLike, data: Training) -> Array:
     """Return the residuals on the scale of y, in rows of one variance; NaN without a solution."""
     scale = TargetScale(law, data)
     return np.concatenate([weigh(y - scale.solve(X, y)) for X, y, weigh in data.blocks()])
+
+
+def linear_rows(law: LawLike, data: Training) -> tuple[Array, Array, Array]:
+    """Return the law's y in all rows, and residuals of one variance with their Jacobian."""
+    scale, parts = TargetScale(law, data), []
+    for X, y, weigh in data.blocks():
+        solution = scale.solve(X, y)
+        parts.append((solution, weigh(y - solution), scale.jacobian(X, solution, weigh)))
+    solution, left, jacobian = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return solution, left, jacobian
 
 
 def rmse(law: LawLike, data: Training) -> float:
@@ -200,3 +214,153 @@ def errors_on_one_side(law: LawLike, data: Training) -> tuple[float, float]:
         one_side = np.where((found > half) == above, found, scale.entry.mirror - found)
         confined += float((weigh(y - one_side) ** 2).sum())
     return nearest, confined
+
+
+# ---- refined constants ---------------------------------------------------------------------------
+
+STEPS = 100
+#: Stop when a step would gain less than this part of the squared error.
+GAIN = 1e-9
+DAMPING = 1e-3
+MOST_DAMPING = 1e8
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Linearised:
+    """A law's squared error on the scale of y around its constants, in QR coordinates."""
+
+    r: Array  # R of [J, y - g^-1(f)]: the Jacobian dy/dc and the residuals
+    n_rows: int  # rows that have a solution
+
+    @property
+    def jacobian(self) -> Array:
+        """The Jacobian's part of R."""
+        return self.r[:, :-1]
+
+    @property
+    def residual(self) -> Array:
+        """The residuals in the same coordinates; their norm is that of the residuals."""
+        return self.r[:, -1]
+
+    def step(self, damping: float, free: Mask) -> Array:
+        """Return the damped Gauss-Newton step; constants that are not free stay."""
+        columns = self.jacobian[:, free]
+        sizes, n = norms(columns), columns.shape[1]
+        matrix = np.vstack([columns / sizes, math.sqrt(damping) * np.eye(n)])
+        target = np.concatenate([self.residual, np.zeros(n)])
+        step = np.zeros(len(free))
+        step[free] = np.linalg.lstsq(matrix, target, rcond=1e-14)[0] / sizes
+        return step
+
+    def gain(self, free: Mask) -> float:
+        """Return the part of the squared error that a full step would remove, were g linear."""
+        total = float(self.residual @ self.residual)
+        left = self.residual - self.jacobian @ self.step(0.0, free)
+        return (total - float(left @ left)) / total if total > 0 else 0.0
+
+
+def linearise(law: LawLike, data: Training) -> Linearised:
+    """Return the law around its constants; rows without a solution are left out."""
+    if data.fitter is not None:
+        r = data.fitter.linearise(law.psi, law.phi, law.alpha)
+        if r is not None:
+            return Linearised(np.where(np.isfinite(r), r, 0.0), len(data.y))
+    scale = TargetScale(law, data)
+    n_rows = 0
+
+    def blocks() -> Iterator[Array]:
+        nonlocal n_rows
+        for X, y, weigh in data.blocks():
+            solution = scale.solve(X, y)
+            solved = np.isfinite(solution)
+            n_rows += int(solved.sum())
+            residual = weigh(np.where(solved, y - solution, 0.0))
+            yield np.column_stack([scale.jacobian(X, solution, weigh), residual])
+
+    r = triangle(blocks())
+    return Linearised(np.where(np.isfinite(r), r, 0.0), n_rows)
+
+
+def squared_error(law: LawLike, data: Training, solved: int) -> float:
+    """Return the sum of squares on the scale of y; infinite with fewer than `solved` solutions."""
+    scale = TargetScale(law, data)
+    total, count = 0.0, 0
+    for X, y, weigh in data.blocks():
+        residual = weigh(y - scale.solve(X, y))
+        fine = np.isfinite(residual)
+        count += int(fine.sum())
+        with np.errstate(over="ignore"):
+            total += float((residual[fine] ** 2).sum())
+    return total if count >= solved else math.inf
+
+
+def refine(
+    law: LawLike, data: Training, free: Mask | None = None, until: float | None = None
+) -> FittedLaw:
+    """Minimise a law's error on the scale of y over its constants, or those that are `free`.
+
+    The constants stay if no step lowers the error, and steps that leave a row without a solution
+    are not taken. The error is infinite if a constant is not finite.
+    """
+    best = FittedLaw.of(law)
+    values = constants(law)
+    free = np.ones(len(values), bool) if free is None else np.asarray(free, dtype=bool)
+    if not np.isfinite(values).all():
+        return FittedLaw.of(best, rmse=math.inf)
+    if not data.loss.is_squared:
+        return _with_least_loss(best, data, free, until)
+    if data.fitter is not None:
+        found = data.fitter.refine(law.psi, law.phi, law.alpha, STEPS, free.tolist())
+        if found is not None and math.isfinite(found[1]):
+            return FittedLaw.of(with_constants(best, np.array(found[0])), rmse=found[1])
+    around = linearise(best, data)
+    error = squared_error(best, data, around.n_rows)
+    g = TargetScale(best, data).entry
+    # For y = f(x) without weights one full step is the minimum.
+    is_linear = g is not None and g.name == "identity" and not weights(best)
+    damping = 0.0 if is_linear else DAMPING
+    for _ in range(STEPS if free.any() and around.n_rows > 0 else 0):
+        if around.gain(free) < GAIN or damping > MOST_DAMPING or is_late(until):
+            break
+        step = around.step(damping, free)
+        moved = with_constants(best, values + np.where(np.isfinite(step), step, 0.0))
+        new = squared_error(moved, data, around.n_rows) if np.isfinite(step).all() else math.inf
+        if not new < error:
+            damping = max(10.0 * damping, DAMPING)
+            continue
+        best, error, damping = moved, new, damping / 10.0
+        values = constants(best)
+        around = linearise(best, data)
+    complete = around.n_rows == len(data.y)
+    return FittedLaw.of(best, rmse=math.sqrt(error / len(data.y)) if complete else math.inf)
+
+
+def attempted(law: LawLike, data: Training) -> FittedLaw:
+    """Refine a law; one that cannot be fitted is left out by an infinite error, with a warning."""
+    try:
+        return refine(law, data)
+    except FAILURES as error:
+        warnings.warn(f"a law was left out: {error}", RuntimeWarning, stacklevel=2)
+        return FittedLaw.of(law, rmse=math.inf)
+
+
+def with_loss(law: LawLike, data: Training) -> FittedLaw:
+    """Return a law of a search, as it is, with the error that the loss of the rows gives it."""
+    return FittedLaw.of(law, rmse=data.loss.error(residuals(law, data)))
+
+
+def _with_least_loss(law: FittedLaw, data: Training, free: Mask, until: float | None) -> FittedLaw:
+    """Minimise another loss than squares."""
+    left = residuals(law, data)
+    if not np.isfinite(left).all():
+        law = refine(law, replace(data, loss=Loss()), free)
+        left = residuals(law, data)
+
+    def refit(start: FittedLaw, weights: Array) -> tuple[FittedLaw, Array]:
+        moved = refine(start, data.reweighted(weights), free, until)
+        return moved, residuals(moved, data)
+
+    best, error = minimised(data.loss, law, left, refit)
+    return FittedLaw.of(best, rmse=error)

@@ -1,18 +1,23 @@
-"""How well the data determine the constants of a law."""
+"""How well the data determine the constants of a law and its predictions."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from gsr.exceptions import GSRError
-from gsr.selection.fitted import LawLike, Training, constants, weights
-from gsr.selection.noise import Noise
-from gsr.selection.refine import Linearised, linearise
-from gsr.selection.target_scale import residuals
+from gsr.selection.fitted import Indices, LawLike, Training, constants, norms, weights
+from gsr.selection.noise import OF_MEDIAN, Noise
+from gsr.selection.target_scale import Linearised, TargetScale, linear_rows, linearise, residuals
 from gsr.transformation import Array
+
+if TYPE_CHECKING:
+    from gsr.selection.entry import FrontEntry
 
 #: Directions that the data determine less than this, relative to the best, are not determined.
 UNDETERMINED = 1e-10
@@ -94,23 +99,15 @@ class Uncertainty:
 
 
 def uncertainty(law: LawLike, data: Training) -> Uncertainty:
-    """Estimate the covariance of a law's constants from the Jacobian on the scale of y.
-
-    Parameters
-    ----------
-    law : LawLike
-        A law, best with constants that `refine` made.
-    data : Training
-        The rows it is fitted to.
-
-    Returns
-    -------
-    Uncertainty
-    """
+    """Estimate the covariance of a law's constants from the Jacobian on the scale of y."""
     scales = None
     if not data.loss.is_squared:
         scales = data.loss.scales(residuals(law, data), len(constants(law)))
-    return of_constants(_names(law), constants(law), linearise(law, data), data, scales)
+    alpha = (f"alpha[{j}]" for j in range(len(law.alpha)))
+    beta = (f"beta[{j}]" for j in range(1, len(law.beta)))
+    inside = (f"weight[{j}]" for j in range(len(weights(law))))
+    names = (*alpha, *beta, *inside)
+    return of_constants(names, constants(law), linearise(law, data), data, scales)
 
 
 def of_constants(
@@ -122,19 +119,7 @@ def of_constants(
 ) -> Uncertainty:
     """Estimate the covariance of constants from a Jacobian with respect to them.
 
-    Parameters
-    ----------
-    names : tuple of str
-        Of the constants.
-    values : array of shape (c,)
-        The constants.
-    around : Linearised
-        Jacobian and residuals on the scale of y.
-    data : Training
-        The rows that the constants are fitted to.
-    scales : tuple of float, optional
-        Standard deviations of the noise and for the errors of constants, of `Loss.scales`; those
-        of least squares unless given.
+    `scales` are those of `Loss.scales`; of least squares unless given.
     """
     freedom = around.n_rows - len(values)
     squared_error = float(around.residual @ around.residual)
@@ -175,23 +160,176 @@ def noise_level(squared_error: float, freedom: int, data: Training) -> float:
 
 def inverse_gram(r: Array) -> Array:
     """Return (R^T R)^-1, with infinite variances where R leaves a constant open."""
-    norms = np.linalg.norm(r, axis=0)
-    fine = norms > 0
-    scaled = r / np.where(fine, norms, 1.0)
-    _, sizes, directions = np.linalg.svd(scaled, full_matrices=True)
+    scale, fine = norms(r), r.any(axis=0)
+    _, sizes, directions = np.linalg.svd(r / scale, full_matrices=True)
     sizes = np.concatenate([sizes, np.zeros(len(directions) - len(sizes))])
     known = sizes > UNDETERMINED * sizes.max(initial=0.0)
     inverse = directions[known] / sizes[known, None]
     unit: Array = inverse.T @ inverse
     with np.errstate(over="ignore", invalid="ignore"):
-        unit = unit / np.outer(np.where(fine, norms, 1.0), np.where(fine, norms, 1.0))
+        unit = unit / np.outer(scale, scale)
     open_ = (np.abs(directions[~known]) > math.sqrt(UNDETERMINED)).any(axis=0) | ~fine
     unit[np.diag_indices(len(unit))] = np.where(open_, math.inf, np.diag(unit))
     return unit
 
 
-def _names(law: LawLike) -> tuple[str, ...]:
-    alpha = [f"alpha[{j}]" for j in range(len(law.alpha))]
-    beta = [f"beta[{j}]" for j in range(1, len(law.beta))]
-    inside = [f"weight[{j}]" for j in range(len(weights(law)))]
-    return (*alpha, *beta, *inside)
+# ---- single rows ---------------------------------------------------------------------------------
+
+#: The constants are fitted again without a row of more leverage than this.
+HIGH_LEVERAGE = 0.9
+#: A term lives on few rows if so many have this share of its sum of squares ...
+FEW_ROWS = 2
+MOST_OF_IT = 0.9
+#: ... and its norm on the others, in units of a typical residual there, is below this.
+MEASURABLE = 3.0
+
+
+def leave_one_out(law: LawLike, data: Training) -> float:
+    """Return the error on rows left out one at a time, to first order (PRESS).
+
+    Residuals are divided by 1 - leverage. For the few rows that nearly determine a constant by
+    themselves, the linearised law is fitted to the other rows instead; linear coefficients that
+    those do not determine are 0 then.
+    """
+    _, left, jacobian = linear_rows(law, data)
+    if not np.isfinite(left).all():
+        return math.inf
+    sizes = _safe_norms(jacobian)
+    jacobian = jacobian / sizes
+    inverse = np.linalg.pinv(np.linalg.qr(jacobian, mode="r"), rcond=UNDETERMINED)
+    leverage = ((jacobian @ inverse) ** 2).sum(axis=1)
+    high = leverage > HIGH_LEVERAGE
+    errors = left / (1.0 - np.where(high, 0.0, leverage))
+    # With the linear part added the least solution has 0 for what is undetermined; constants inside
+    # arguments have no natural zero.
+    linear = constants(law)
+    linear[len(linear) - len(weights(law)) :] = 0.0
+    columns = np.column_stack([jacobian, left + jacobian @ (linear * sizes)])
+    errors[high] = _errors_without(columns, np.flatnonzero(high))
+    return data.loss.error(errors)
+
+
+def _errors_without(columns: Array, high: Indices) -> Array:
+    """Return the error of each row in `high` of [J, y], fitted to all rows but it."""
+    rest = np.delete(columns, high, axis=0)
+    if len(high) and len(rest):
+        rest = np.asarray(np.linalg.qr(rest, mode="r"))
+    errors = np.empty(len(high))
+    for k, row in enumerate(columns[high]):
+        others = np.vstack([rest, columns[np.delete(high, k)]])
+        found = np.linalg.lstsq(others[:, :-1], others[:, -1], rcond=UNDETERMINED)[0]
+        errors[k] = row[-1] - row[:-1] @ found
+    return errors
+
+
+def lives_on_few_rows(law: LawLike, data: Training) -> bool:
+    """Tell whether a term of the law is there for the sake of one or two rows.
+
+    Nearly all of its sum of squares, on the scale of y, is on these then, and on the others it has
+    no part that could be measured beside the rest of the law.
+    """
+    _, left, jacobian = linear_rows(law, data)
+    n, c = jacobian.shape
+    if n - FEW_ROWS <= c or not np.isfinite(left).all():
+        return False
+    return any(_is_local(j, float(alpha), jacobian, left) for j, alpha in enumerate(law.alpha))
+
+
+def _is_local(j: int, alpha: float, jacobian: Array, left: Array) -> bool:
+    term = alpha * jacobian[:, j]
+    largest = float(np.abs(term).max())
+    if largest == 0.0 or not math.isfinite(largest):
+        return largest != 0.0
+    shares = (term / largest) ** 2
+    few = np.argsort(shares)[-FEW_ROWS:]
+    if shares[few].sum() < MOST_OF_IT * shares.sum():
+        return False
+    others = np.delete(np.delete(jacobian, few, axis=0), j, axis=1)
+    sizes, mine = _safe_norms(others), np.delete(term, few)
+    fitted = np.linalg.lstsq(others / sizes, mine, rcond=UNDETERMINED)[0] / sizes
+    beside = mine - others @ fitted
+    typical = OF_MEDIAN * float(np.median(np.abs(np.delete(left, few))))
+    return float(np.linalg.norm(beside)) < MEASURABLE * typical
+
+
+def _safe_norms(columns: Array) -> Array:
+    """Return the norms of columns, 1 for zeros; squares of the numbers may overflow or vanish."""
+    peaks = np.abs(columns).max(axis=0, initial=0.0)
+    sized = columns / np.where(peaks > 0, peaks, 1.0)
+    return np.where(peaks > 0, np.linalg.norm(sized, axis=0) * peaks, 1.0)
+
+
+# ---- predictions ---------------------------------------------------------------------------------
+
+
+def prediction_std(
+    entry: FrontEntry, X: npt.ArrayLike, kind: str = "prediction", sigma: Array | None = None
+) -> Array:
+    """Return standard deviations of a law's predictions, on the scale of y.
+
+    They are those of new measurements (of rows with standard deviations `sigma`, if the law was
+    fitted with such), or of the law's own y if `kind` is ``"mean"``. To first order in the errors
+    of the constants; that the law was searched for is not in it.
+    """
+    return _std(entry, np.asarray(X, dtype=float), entry.equation.predict(X), kind, sigma)
+
+
+def prediction_interval(
+    entry: FrontEntry,
+    X: npt.ArrayLike,
+    level: float = 0.95,
+    kind: str = "prediction",
+    sigma: Array | None = None,
+) -> Array:
+    """Return intervals of Student's t around a law's predictions."""
+    solution = entry.equation.predict(X)
+    std = _std(entry, np.asarray(X, dtype=float), solution, kind, sigma)
+    return entry.uncertainty.ends(solution, std, level)
+
+
+def _std(entry: FrontEntry, X: Array, solution: Array, kind: str, sigma: Array | None) -> Array:
+    equation = entry.equation
+
+    def slopes(X: Array, y: Array) -> Array:
+        scale = TargetScale(entry.law, Training(equation.library, equation.target_library, X, y))
+        with np.errstate(all="ignore"):
+            return np.asarray(scale.slopes(X, y) / scale.slope(y)[:, None])
+
+    return deviations(entry.uncertainty, slopes, X, solution, kind, sigma)
+
+
+def deviations(
+    known: Uncertainty,
+    slopes: Callable[[Array, Array], Array],
+    X: Array,
+    solution: Array,
+    kind: str,
+    sigma: Array | None = None,
+) -> Array:
+    """Return standard deviations of predictions, to first order in the errors of constants.
+
+    `slopes` gives dy/dc for rows of X and the predictions there. The result is NaN where there is
+    no prediction, and infinite where the data leave y open.
+    """
+    if kind not in ("prediction", "mean"):
+        raise GSRError(f"kind must be 'prediction' or 'mean', got {kind!r}")
+    if sigma is not None and known.noise.kind != "given":
+        raise GSRError("sigma is for laws that were fitted with sigma; this one was not")
+    solved = np.isfinite(solution)
+    variance = np.full(len(solution), np.nan)
+    if solved.any():
+        variance[solved] = _variance(slopes(X[solved], solution[solved]), known.covariance)
+    if kind == "prediction":
+        variance += known.noise.deviation(solution, known.sigma, sigma) ** 2
+    return np.asarray(np.sqrt(variance))
+
+
+def _variance(slopes: Array, covariance: Array) -> Array:
+    """Return s C s^T of each row of slopes; infinite if an open constant has a part in it."""
+    unknown = np.isinf(np.diag(covariance))
+    fine = ~unknown
+    with np.errstate(all="ignore"):
+        known = slopes[:, fine]
+        variance = np.einsum("ni,ij,nj->n", known, covariance[np.ix_(fine, fine)], known)
+    is_open = (slopes[:, unknown] != 0.0).any(axis=1) | ~np.isfinite(slopes).all(axis=1)
+    return np.where(is_open, np.inf, np.maximum(variance, 0.0))

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from fitted_laws import ONE, law, noisy_exponential, root_law, training
 from gsr.exceptions import GSRError
 from gsr.selection.fitted import FittedLaw
-from gsr.selection.refine import refine
 from gsr.selection.refit import refit
+from gsr.selection.target_scale import refine
 from gsr.selection.uncertainty import uncertainty
-from test_refine import noisy_exponential
-from test_refit import ONE, law, root_law, training
 
 
 def line(n=30, seed=0, noise=0.1):

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fitted_laws import LIBRARY, ONE, law
 from gsr import Transformation
 from gsr import intervals as iv
 from gsr.library import Library
 from gsr.selection.poles import poles
 from gsr.traits import TRAITS
 from gsr.transformation import BUILTINS
-from test_refit import LIBRARY, ONE, law
 
 Y, Y2, LN_Y, INVERSE_Y, EXP_Y = [[1]], [[3]], [[11]], [[2]], [[10]]
 X1, INVERSE, LN, TAN, SQRT = [[1, 0, 1]], [[2, 0, 1]], [[11, 0, 1]], [[8, 0, 1]], [[5, 0, 1]]

@@ -8,9 +8,8 @@ import pytest
 from gsr import Equation, GSRRegressor
 from gsr.library import PRESETS
 from gsr.prior.written_formula import parse
-from gsr.selection.choice import front
 from gsr.selection.fitted import FittedLaw, Training
-from gsr.selection.tidy import tidied
+from gsr.selection.front_entries import front, tidied
 
 LIBRARY = PRESETS["all"]
 RNG = np.random.default_rng(0)

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
+from fitted_laws import LIBRARY, law, training
 from gsr import GSRRegressor
 from gsr.encoding import encode
-from gsr.selection.exactness import RowWise, exact_in_every_row
 from gsr.selection.fitted import FittedLaw
-from gsr.selection.refit import confirm, refit
-from test_refit import LIBRARY, law, training
+from gsr.selection.refit import RowWise, confirm, exact_in_every_row, refit
 
 
 def formula(terms, data, alpha=None):

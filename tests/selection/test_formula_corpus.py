@@ -4,9 +4,10 @@ import re
 
 import pytest
 
+import formula_corpus as corpus
 from formula_forms import corpus_forms, form, read
 from gsr.benchmarks.suites import ALL_PROBLEMS, get
-from gsr.selection import corpus, grammar
+from gsr.selection import grammar
 from gsr.selection.expressions import variables_of
 
 #: Models of NIST StRD, the laws of EmpiricalBench and usual curves of one variable.

@@ -78,13 +78,7 @@ def counts_text() -> str:
 
 
 def parse(text: str) -> Sum:
-    """Return the normal form of an expression; ^ is a power.
-
-    Raises
-    ------
-    GSRError
-        If the text is no expression of numbers, names, calls, + - * / and ^.
-    """
+    """Return the normal form of an expression; ^ is a power."""
     return _read(parse_formula(text, Grammar(functions=EVERY)), text)
 
 

@@ -6,12 +6,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from fitted_laws import CUBE, INVERSE, ONE, SQUARE, X1, front, sample
 from gsr import problem as problems
 from gsr import selection
 from gsr.deadline import GRACE, in_time
 from gsr.problem import Problem
-from gsr.selection import choice, freed, kinds, refine
-from test_selection import CUBE, INVERSE, ONE, SQUARE, X1, front, sample
+from gsr.selection import entry, kinds, variants
+from gsr.selection.fitted import FittedLaw
+from gsr.selection.target_scale import refine
 
 LONG_AGO = -1e6
 
@@ -44,14 +46,14 @@ def counted(monkeypatch):
         calls.append(entry)
         return description_length(entry, n_rows)
 
-    description_length = choice.description_length
-    monkeypatch.setattr(choice, "description_length", count)
+    description_length = entry.description_length
+    monkeypatch.setattr(entry, "description_length", count)
     return calls
 
 
 def test_one_law_is_looked_at_closely_when_it_is_late(entries, counted):
     best = selection.best(entries, 40, until=LONG_AGO)
-    assert entries[best].uses_features
+    assert best.uses_features
     assert len(counted) <= 1
 
 
@@ -65,9 +67,9 @@ def test_laws_beside_the_front_are_not_worked_out_when_it_is_late(entries, count
 
 
 def test_no_constant_is_freed_when_it_is_late(entries, monkeypatch):
-    monkeypatch.setattr(freed, "attempted", None)
+    monkeypatch.setattr(variants, "attempted", None)
     laws = [entry.law for entry in entries]
-    found = freed.with_freed_constants(
+    found = variants.with_freed_constants(
         laws, entries[0].data, lambda _: True, shifts=True, nested=True, until=LONG_AGO
     )
     assert found == []
@@ -75,10 +77,10 @@ def test_no_constant_is_freed_when_it_is_late(entries, monkeypatch):
 
 def test_constants_of_long_tables_stay_where_they_are_when_it_is_late(entries):
     law, data = entries[1].law, entries[1].data
-    moved = choice.FittedLaw.of(law, alpha=1.1 * np.asarray(law.alpha))
+    moved = FittedLaw.of(law, alpha=1.1 * np.asarray(law.alpha))
     data.__dict__["fitter"] = None
-    np.testing.assert_array_equal(refine.refine(moved, data, until=LONG_AGO).alpha, moved.alpha)
-    np.testing.assert_allclose(refine.refine(moved, data).alpha, law.alpha)
+    np.testing.assert_array_equal(refine(moved, data, until=LONG_AGO).alpha, moved.alpha)
+    np.testing.assert_allclose(refine(moved, data).alpha, law.alpha)
 
 
 @pytest.mark.parametrize(

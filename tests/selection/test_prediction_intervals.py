@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from fitted_laws import LIBRARY, ONE, law, training
 from gsr.equation import Equation
 from gsr.exceptions import GSRError, PredictionWarning
 from gsr.selection import FrontEntry
 from gsr.selection.fitted import FittedLaw, constants
-from gsr.selection.prediction_intervals import prediction_interval, prediction_std
-from gsr.selection.refine import refine
 from gsr.selection.refit import refit
-from test_refit import LIBRARY, ONE, law, training
+from gsr.selection.target_scale import refine
+from gsr.selection.uncertainty import prediction_interval, prediction_std
 
 X1, X2 = [[1, 0, 1]], [[1, 0, 2]]
 

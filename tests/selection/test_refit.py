@@ -3,38 +3,9 @@
 import numpy as np
 import pytest
 
-from gsr.library import PRESETS
+from fitted_laws import LIBRARY, ONE, law, root_law, training
 from gsr.selection import fitted, refit
 from gsr.selection.fitted import FittedLaw, Training, constants, weights, with_constants
-
-LIBRARY = PRESETS["all"]
-ONE = [[0, 0, 0]]
-
-
-def law(phi, alpha, psi=([[1]],), beta=(1.0,), exact=True):
-    return FittedLaw(
-        tuple(phi),
-        tuple(psi),
-        np.array(alpha, float),
-        np.array(beta, float),
-        9,
-        1.0,
-        1.0,
-        exact,
-        30.0,
-    )
-
-
-def training(X, y):
-    return Training(LIBRARY, LIBRARY, X, y)
-
-
-def root_law(n, seed=0):
-    """y = sqrt(x1^3 + 2 x2 + 1), and its law for y^2 with coefficients that are off."""
-    X = np.random.default_rng(seed).uniform(0, 2, (n, 2))
-    y = np.sqrt(X[:, 0] ** 3 + 2 * X[:, 1] + 1)
-    found = law([[[4, 0, 1]], [[1, 0, 2]], ONE], [1.1, 1.9, 0.7], [[[3]]])
-    return found, training(X, y)
 
 
 @pytest.mark.parametrize("n", [20, 1000, 100_000])

@@ -9,7 +9,7 @@ import pytest
 from gsr import GSRRegressor
 from gsr.selection.criteria import EQUAL_BITS
 from gsr.selection.fitted import constants
-from gsr.selection.refine import refine
+from gsr.selection.target_scale import refine
 
 ISOTHERM = np.array(
     [

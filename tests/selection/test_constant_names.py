@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from fitted_laws import LIBRARY, ONE, law
 from gsr.equation import Equation
-from gsr.selection.constant_names import constant_names
+from gsr.selection.entry import constant_names
 from gsr.selection.fitted import constants
-from test_refit import LIBRARY, ONE, law
 
 X = np.random.default_rng(0).uniform(0.5, 2, (20, 2))
 Y = np.linspace(1, 2, 20)

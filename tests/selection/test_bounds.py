@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from fitted_laws import plain_law
 from gsr.library import PRESETS
 from gsr.selection.bounds import enlarged, excursion
 from gsr.selection.fitted import FittedLaw
-from test_residuals import plain_law
 
 ALL = PRESETS["all"]
 

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
+from fitted_laws import LIBRARY, plain_law
 from gsr.encoding import encode
 from gsr.selection.fitted import FittedLaw
-from gsr.selection.leverage import leave_one_out, lives_on_few_rows
-from test_refit import LIBRARY
-from test_residuals import plain_law
+from gsr.selection.uncertainty import leave_one_out, lives_on_few_rows
 
 
 def test_a_row_that_determines_a_constant_alone_counts():

@@ -6,7 +6,7 @@ import pytest
 
 from gsr.library import Library, Transformation, resolve
 from gsr.prior.written_formula import parse
-from gsr.selection.structure import law_structure_bits
+from gsr.selection.grammar import law_structure_bits
 
 ALL = resolve("all")
 

@@ -12,16 +12,15 @@ import pytest
 
 import gsr
 from drawn_laws import ALL
+from fitted_laws import ONE, front, sample
 from gsr import GSRRegressor
 from gsr.cli import main
 from gsr.encoding import encode, encode_target
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
-from gsr.selection import criteria, kinds, reasons
+from gsr.selection import choice, criteria, kinds
 from gsr.selection.poles import Poles
 from gsr.table import EquationTable
-from test_refit import ONE
-from test_selection import front, sample
 
 RNG = np.random.default_rng(0)
 X = np.geomspace(0.3, 60, 40)[:, None]
@@ -61,7 +60,7 @@ def test_a_criterion_chooses_the_best_law_that_is_defined(any_model, criterion):
     chosen = any_model.get_best()
     assert any_model.equation_ is chosen.equation
     ranked = criteria.ranking(entries, any_model.n_rows_, criterion)
-    defined = [entries[i] for i in ranked if entries[i].poles.verdict != "unsafe"]
+    defined = [entry for entry in ranked if entry.poles.verdict != "unsafe"]
     assert defined[0] is chosen
     assert any_model.criterion_ == criterion
     assert chosen in any_model.front_
@@ -172,8 +171,7 @@ def test_why_compares_description_lengths(any_model):
 def test_why_names_the_criterion_and_its_value(any_model):
     any_model.choose("bic")
     entries = known(any_model)
-    i = entries.index(any_model.get_best())
-    value = criteria.criterion_value(entries, i, any_model.n_rows_, "bic")
+    value = criteria.criterion_value(any_model.get_best(), entries, any_model.n_rows_, "bic")
     assert any_model.criterion_value_ == value
     assert any_model.why_.startswith(f"least BIC: {value:.4g}")
 
@@ -189,7 +187,7 @@ def test_a_law_that_was_passed_over_for_a_pole_is_named():
     chosen, shorter = front([[X1, SQUARE], [CUBE, ONE]], data)
     vars(chosen)["length"], vars(shorter)["length"] = -10.0, -14.0
     vars(shorter)["poles"] = Poles("unsafe", "division by 0", np.array([0.3]))
-    told = reasons.why(chosen, [chosen, shorter], 30, "mdl", -10.0)
+    told = choice.why(chosen, [chosen, shorter], 30, "mdl", -10.0)
     assert told.startswith("shortest description without a pole; ")
     assert "is 4.0 bits shorter but has a pole at x1 = 0.3" in told
 
@@ -398,8 +396,12 @@ def test_a_law_that_the_rows_determine_is_no_less_so_beside_another(fitted):
     """Another law that is chosen by hand is ambiguous, the best one is not."""
     model = copy.deepcopy(fitted)
     model.support_ = 0.99
-    best, worse = model.get_best(), model.equations_.top()[-1]
-    assert worse.bits > 7 and worse.level == "noise"
+    best = model.get_best()
+    worse = next(  # one that `best` does not dominate
+        row
+        for row in reversed(model.equations_.top())
+        if row.bits > 7 and row.level == "noise" and row.rmse < best.rmse
+    )
     model.choose(index=worse.index)
     levels = {row.entry: row.level for row in model.equations_}
     assert model.level_ == levels[worse.entry] == "ambiguous"

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from gsr.selection.refine import refine
+from fitted_laws import ONE, law, training
 from gsr.selection.refit import refit
 from gsr.selection.rounding import known_bits, rounded, simplest
-from test_refit import ONE, law, training
+from gsr.selection.target_scale import refine
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,17 @@
 import numpy as np
 import pytest
 
-from gsr.encoding import encode, encode_target, evaluate
+from fitted_laws import plain_law
+from gsr.encoding import encode, encode_target
 from gsr.library import PRESETS
 from gsr.selection.fitted import FittedLaw, Training
-from gsr.selection.residuals import residual_level, structure_probability
-from gsr.selection.structure_tests import Scores, learned, quadratic
+from gsr.selection.residuals import (
+    Scores,
+    learned,
+    quadratic,
+    residual_level,
+    structure_probability,
+)
 
 ALL = PRESETS["all"]
 
@@ -32,20 +38,6 @@ def test_units_do_not_matter(unit, what):
     parts[what] = parts[what] * unit
     assert structure_probability(*parts, 1) == pytest.approx(wanted, rel=1e-6)
     assert 0 < wanted < 1
-
-
-def plain_law(texts, X, y, weights=None):
-    """Return y = sum alpha phi + c fitted by least squares, with its rows."""
-    d = X.shape[1]
-    phi = [*(encode(text, ALL, d) for text in texts), [[0] + [0] * (d + 1)]]
-    columns = evaluate(phi, ALL, X)
-    root = np.ones(len(y)) if weights is None else np.sqrt(weights)
-    sizes = np.linalg.norm(columns, axis=0)
-    alpha = np.linalg.lstsq(columns / sizes * root[:, None], y * root, rcond=None)[0] / sizes
-    law = FittedLaw(
-        tuple(phi), (encode_target("y", ALL),), alpha, np.ones(1), 9, 1.0, 1.0, False, 0.0
-    )
-    return law, Training(ALL, ALL, X, y, weights)
 
 
 def test_a_few_terms_among_many_columns_are_seen():

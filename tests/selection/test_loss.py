@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gsr import GSRError, GSRRegressor, fit_formula
-from gsr.selection.loss import Loss
+from gsr.selection.noise import Loss
 
 X = np.linspace(0, 6, 60)[:, None]
 x = X[:, 0]

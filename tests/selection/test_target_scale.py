@@ -6,23 +6,14 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
+from fitted_laws import LIBRARY, ONE, law, noisy_exponential, training
 from gsr.encoding import complexity, encode, text
 from gsr.library import resolve
 from gsr.selection.fitted import FittedLaw, Training, constants, with_constants
 from gsr.selection.noise import of_kind
-from gsr.selection.plainer import plainer, without_slight_parts
-from gsr.selection.refine import linearise, refine
 from gsr.selection.refit import refit
-from gsr.selection.target_scale import TargetScale, rmse
-from test_refit import LIBRARY, ONE, law, training
-
-
-def noisy_exponential(n=200, noise=0.1, seed=0):
-    """exp(y) = 1 + 2 x, with noise in y, which biases a fit of exp(y)."""
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(0, 20, (n, 1))
-    y = np.log(1 + 2 * X[:, 0]) + noise * rng.standard_normal(n)
-    return law([ONE, [[1, 0, 1]]], [1.0, 2.0], [[[10]]], exact=False), training(X, y)
+from gsr.selection.target_scale import TargetScale, linearise, refine, rmse
+from gsr.selection.variants import plainer, without_slight_parts
 
 
 def scipy_minimum(found, data):

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
+from fitted_laws import ONE, front, sample
 from gsr import GSRRegressor
-from gsr.selection import outliers
-from test_refit import ONE
-from test_selection import front, sample
+from gsr.selection import choice
 
 X1, SQUARE = [[1, 0, 1]], [[3, 0, 1]]
 
@@ -23,7 +22,7 @@ def test_outliers_are_named_with_the_law_of_the_other_rows():
     data = sample(lambda x: x, n=40)
     entries = front([[ONE], [X1], [SQUARE]], type(data)(data.library, data.target_library, X, y))
     chosen = min(entries, key=lambda entry: entry.rmse if entry.complexity != 5 else np.inf)
-    said = outliers.note(chosen, [entry for entry in entries if entry is not chosen])
+    said = choice.note(chosen, [entry for entry in entries if entry is not chosen])
     assert "dominated by 2 rows (7, 30)" in said
     assert "loss='huber'" in said and "x1 is better" in said
 
@@ -31,7 +30,7 @@ def test_outliers_are_named_with_the_law_of_the_other_rows():
 def test_without_outliers_nothing_is_said():
     data = sample(lambda x: 2.0 * x, n=40, low=0.5, high=3.0, noise=0.02)
     entries = front([[ONE], [X1]], data)
-    assert outliers.note(entries[0], entries[1:]) == ""
+    assert choice.note(entries[0], entries[1:]) == ""
 
 
 @pytest.mark.parametrize("relative", [0.05, 0.2])
@@ -39,7 +38,7 @@ def test_noise_that_grows_over_decades_has_no_outliers(relative):
     rng = np.random.default_rng(0)
     x = np.sort(rng.uniform(0, 12, 60))
     y = np.exp(x) * (1 + relative * rng.standard_normal(60))
-    assert len(outliers.outlying_rows(x[:, None], y)) <= 1
+    assert len(choice.outlying_rows(x[:, None], y)) <= 1
 
 
 def test_a_fit_says_so():
