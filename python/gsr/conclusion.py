@@ -14,7 +14,7 @@ from gsr.rows import Rows
 from gsr.selection import FrontEntry, PolePolicy
 from gsr.selection.criteria import Criterion, priced_length
 from gsr.selection.fitted import LawLike, Training, without_repeats
-from gsr.selection.front_entries import tidied
+from gsr.selection.front_entries import tidied, with_simple_exponents
 from gsr.selection.kinds import beside_front
 from gsr.selection.noise_choice import choose_noise, promising
 from gsr.selection.variants import with_a_part_less, without_slight_parts
@@ -22,6 +22,8 @@ from gsr.threads import one_thread
 
 #: Laws beside the front that are fitted to all rows of a long table.
 RUNNERS_UP = 10
+#: Laws, the best by description length, whose exponents are looked at.
+SOLVED = 3
 #: Beside an exact law only those are shown that are simpler, and no other beats in error; one whose
 #: error is larger by no more than this factor may still become so when it is refined.
 NEAR_FRONT = 3.0
@@ -154,7 +156,25 @@ def _shortened(
         _without_slight_parts(entry, problem, until) if entry in shown else entry
         for entry in entries
     ]
+    found += _with_simple_exponents(_next_best(entries, SOLVED), problem, until)
     return [*found, *_with_fewer_parts(found, problem, data, until)]
+
+
+def _with_simple_exponents(
+    entries: list[FrontEntry], problem: Problem, until: float | None
+) -> list[FrontEntry]:
+    """Return the laws of ln(y) that the data allow to be written as y = C u^p with a simple p."""
+    made = (
+        with_simple_exponents(entry, entry.data or problem.data)
+        for entry in in_time(entries, until, 0)
+    )
+    return [
+        entry
+        for entry in made
+        if entry is not None
+        and problem.admits(entry.law)
+        and (entry.accepts is None or entry.accepts(entry.equation))
+    ]
 
 
 def _without_slight_parts(entry: FrontEntry, problem: Problem, until: float | None) -> FrontEntry:

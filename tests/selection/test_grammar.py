@@ -175,7 +175,14 @@ def test_own_transformations_have_a_price():
 def test_a_coefficient_of_one_is_not_written():
     found = parse("y = a*x1*x2 + b", ["x1", "x2"], "y", ALL, ALL)[0]
     sides = (found.psi, found.phi, ALL, ALL, 2)
-    assert law_structure_bits(*sides, unit_terms={0}) != law_structure_bits(*sides)
+    assert law_structure_bits(*sides, signs={0: 1}) != law_structure_bits(*sides)
+
+
+def test_minus_one_before_a_logarithm_is_a_quotient():
+    found = parse("ln(y) = a*ln(0.3 + 1/x1) + b", ["x1"], "y", ALL, ALL)[0]
+    sides = (found.psi, found.phi, ALL, ALL, 1)
+    assert law_structure_bits(*sides, signs={0: -1}) == bits("y = a/(0.3 + 1/x1)", 1)
+    assert law_structure_bits(*sides, signs={0: 1}) == bits("y = a*(0.3 + 1/x1)", 1)
 
 
 def test_a_constant_alone_is_cheapest():

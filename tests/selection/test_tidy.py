@@ -9,14 +9,14 @@ from gsr import Equation, GSRRegressor
 from gsr.library import PRESETS
 from gsr.prior.written_formula import parse
 from gsr.selection.fitted import FittedLaw, Training
-from gsr.selection.front_entries import front, tidied
+from gsr.selection.front_entries import front, tidied, with_simple_exponents
 
 LIBRARY = PRESETS["all"]
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0.5, 2.0, (40, 2))
 
 
-def entry(formula, y):
+def entry(formula, y, exact=True):
     known = parse(formula, ["x1", "x2"], "y", LIBRARY, LIBRARY)[0]
     data = Training(LIBRARY, LIBRARY, np.asfortranarray(X), y)
 
@@ -27,7 +27,7 @@ def entry(formula, y):
 
     law = FittedLaw(
         tuple(known.phi), tuple(known.psi), np.array(known.alpha), np.array(known.beta), 0,
-        0.0, 0.0, True, 50.0,
+        0.0, 0.0, exact, 50.0,
     )  # fmt: skip
     law = FittedLaw.of(law, complexity=equation(law).complexity)
     return front([law], equation, data)[0], data
@@ -84,3 +84,25 @@ def test_functions_that_do_nothing_are_left_out():
     y = 2e32 * table[:, 0] ** 2 / table[:, 1] + 1e20
     model = GSRRegressor(random_state=0, max_time=None, max_evals=4000, n_jobs=1).fit(table, y)
     assert str(model.equation_) == "y = 2e32 x1^2/x2 + 1e20"
+
+
+@pytest.mark.parametrize(
+    ("base", "power", "is_solved"),
+    [("0.4 + x1", -1.0, True), ("0.4 + x1", 0.5, True), ("0.4 + x1", 0.83, False)],
+)
+def test_simple_exponents_of_laws_of_the_logarithm_are_written_as_such(base, power, is_solved):
+    noise = 1.0 + 0.001 * np.random.default_rng(1).normal(size=len(X))
+    before, data = entry(
+        f"ln(y) = {power}*ln({base}) + 1.1", 3.0 * (0.4 + X[:, 0]) ** power * noise, exact=False
+    )
+    solved = with_simple_exponents(before, data)
+    assert (solved is not None) == is_solved
+    if solved is not None:
+        assert str(solved.equation).startswith("y = ")
+        assert solved.n_constants < before.n_constants
+        assert solved.rmse <= 1.05 * before.rmse
+
+
+def test_laws_of_the_logarithm_without_powers_stay():
+    before, data = entry("ln(y) = -1*x1 + 1.1", 3.0 * np.exp(-X[:, 0]), exact=False)
+    assert with_simple_exponents(before, data) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
@@ -16,7 +16,7 @@ from gsr.deadline import in_time
 from gsr.encoding.rows import factors, is_constant
 from gsr.exceptions import GSRError, suggestion
 from gsr.selection.fitted import LawLike, Training, constants, structure
-from gsr.selection.grammar import law_structure_bits, simple_fraction
+from gsr.selection.grammar import NO_SIGNS, law_structure_bits, simple_fraction
 from gsr.selection.target_scale import TargetScale, errors_on_one_side, residuals
 from gsr.transformation import Array
 
@@ -248,8 +248,8 @@ def description_length(entry: FrontEntry, n_rows: int) -> float:
         law, fitted = shown.law, sum(text is None for text in shown.texts)
         digits = shown.bits - BITS_OF_PRECISION * fitted
         coefficients = shown.texts[: len(entry.law.phi)]
-        units = {j for j, text in enumerate(coefficients) if text in ("1", "-1")}  # not written
-        structure = structure_bits(entry, units) if units else entry.structure
+        signs = {j: int(text) for j, text in enumerate(coefficients) if text in ("1", "-1")}
+        structure = structure_bits(entry, signs) if signs else entry.structure
     if n_rows <= entry.n_constants or not math.isfinite(law.rmse):
         return math.inf
     return data_bits(entry, law, fitted, n_rows) + structure + max(digits, float(fitted))
@@ -280,9 +280,12 @@ def _normal_bits(entry: FrontEntry, error: float, fitted: int, n_rows: int) -> f
     return n_rows * math.log2(max(error, 1e-300) * math.sqrt(n_rows / left))
 
 
-def structure_bits(entry: FrontEntry, unit_terms: Collection[int] = ()) -> float:
-    """Return the bits of a law's expression without its constants, and of what it leaves open."""
-    bits = _expression_bits(entry.law, *entry.libraries, entry.n_features, unit_terms)
+def structure_bits(entry: FrontEntry, signs: Mapping[int, int] = NO_SIGNS) -> float:
+    """Return the bits of a law's expression without its constants, and of a choice of branch.
+
+    `signs` maps the terms whose coefficient is 1 or -1, and so is not written, to it.
+    """
+    bits = _expression_bits(entry.law, *entry.libraries, entry.n_features, signs)
     return bits + _branch_bits(entry)
 
 
@@ -291,9 +294,9 @@ def _expression_bits(
     library: Library,
     target_library: Library,
     n_features: int,
-    unit_terms: Collection[int] = (),
+    signs: Mapping[int, int] = NO_SIGNS,
 ) -> float:
-    bits = law_structure_bits(law.psi, law.phi, library, target_library, n_features, unit_terms)
+    bits = law_structure_bits(law.psi, law.phi, library, target_library, n_features, signs)
     rows = (each for matrix in law.phi for row in factors(matrix, library) for each in row.walk())
     # Oscillations whose frequency is fitted.
     waves = sum(

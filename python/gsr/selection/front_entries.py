@@ -14,6 +14,7 @@ and its powers merged, where that is shorter.
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -26,12 +27,24 @@ from gsr.encoding.fold import values_of
 from gsr.encoding.rows import Row, factors, is_constant, rows
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
+from gsr.library import Library
 from gsr.selection.criteria import rough_length
 from gsr.selection.entry import AS_GOOD, CONSTANT_LAW, FrontEntry
-from gsr.selection.fitted import FAILURES, STEP, FittedLaw, LawLike, Training, constants, weights
+from gsr.selection.fitted import (
+    FAILURES,
+    STEP,
+    AnyMatrix,
+    FittedLaw,
+    LawLike,
+    Training,
+    constants,
+    recounted,
+    weights,
+)
 from gsr.selection.noise import Loss, given
 from gsr.selection.refit import confirm, refit
 from gsr.selection.rounding import simplest
+from gsr.selection.simplify import with_rational_powers
 from gsr.selection.target_scale import TargetScale, refine, rmse, with_loss
 from gsr.selection.variants import plainer
 from gsr.threads import one_thread
@@ -328,6 +341,8 @@ def _rows(points: Points, data: Training) -> Training:
 IDLE = 1e-15
 #: Errors that differ by less are the same.
 ROUNDING = 1e-9
+#: Exponents that are written as such: 2, -1, 1/2, -3/2, 2/3 and the like.
+SIMPLE_EXPONENT = re.compile(r"-?[1-9](/[23])?")
 
 
 def tidied(entry: FrontEntry, data: Training) -> FrontEntry:
@@ -345,6 +360,39 @@ def tidied(entry: FrontEntry, data: Training) -> FrontEntry:
     if not as_good or made.complexity >= entry.complexity:
         return entry
     return entry.with_law(FittedLaw.of(fitted, complexity=made.complexity))
+
+
+def with_simple_exponents(entry: FrontEntry, data: Training) -> FrontEntry | None:
+    """Return a law of ln(y) whose exponents are near simple fractions as one for y.
+
+    ln(y) = -0.998 ln(b + x) + c is y = C/(b + x) if the data agree; None if there is no such law.
+    """
+    law, library = entry.law, data.target_library
+    if entry.exact or len(law.psi) != 1 or not _is_logarithm(law.psi[0], library):
+        return None
+    texts = entry.rounded.texts[: len(law.phi)]
+    powers = [
+        text
+        for text, matrix in zip(texts, law.phi, strict=True)
+        if _is_logarithm(matrix, data.library)
+    ]
+    if not any(text is not None and SIMPLE_EXPONENT.fullmatch(text) for text in powers):
+        return None
+    forms = entry.rounded_equation.explicit()
+    try:
+        solved = _parsed(with_rational_powers(forms[0]), entry.equation) if forms else None
+    except FAILURES:
+        return None  # the encoding has no room for it
+    if solved is None:
+        return None
+    found = recounted(FittedLaw.of(law, **solved), data)
+    refined = refine(found, data)
+    return entry.with_law(refined) if math.isfinite(refined.rmse) else None
+
+
+def _is_logarithm(matrix: AnyMatrix, library: Library) -> bool:
+    product = factors(matrix, library)
+    return len(product) == 1 and library.names[product[0].code] == "ln"
 
 
 def _may_shrink(equation: Equation) -> bool:
@@ -385,10 +433,20 @@ def _without_idle(entry: FrontEntry, data: Training) -> Equation:
 def _multiplied_out(law: LawLike, equation: Equation) -> FittedLaw:
     import sympy
 
+    sides: Any = equation.sympy()
+    found = _parsed(sympy.Eq(sides.lhs, sympy.expand(sides.rhs), evaluate=False), equation)
+    return FittedLaw.of(law, phi=found["phi"], alpha=found["alpha"])
+
+
+def _parsed(formula: Any, equation: Equation) -> dict[str, Any]:
+    """Return both sides of a SymPy formula in the libraries of an equation."""
     from gsr.prior.written_formula import parse
 
-    sides: Any = equation.sympy()
-    whole = sympy.Eq(sides.lhs, sympy.expand(sides.rhs), evaluate=False)
     names = (equation.feature_names, equation.target_name)
-    found = parse(whole, *names, equation.library, equation.target_library)[0]
-    return FittedLaw.of(law, phi=tuple(found.phi), alpha=found.alpha)
+    found = parse(formula, *names, equation.library, equation.target_library)[0]
+    return {
+        "psi": tuple(found.psi),
+        "phi": tuple(found.phi),
+        "beta": np.array(found.beta),
+        "alpha": np.array(found.alpha),
+    }

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from gsr.encoding.fold import Arithmetic
@@ -190,6 +191,8 @@ def prices() -> Prices:
 #: A weight this near to a fraction with a small denominator is that fraction.
 EXACT = 1e-9
 LARGEST_DENOMINATOR = 6
+#: No term has a coefficient of 1 or -1.
+NO_SIGNS: Mapping[int, int] = MappingProxyType({})
 
 
 def law_structure_bits(
@@ -198,16 +201,16 @@ def law_structure_bits(
     library: Library,
     target_library: Library,
     n_features: int,
-    unit_terms: Collection[int] = (),
+    signs: Mapping[int, int] = NO_SIGNS,
 ) -> float:
     """Return the bits of a law's expression without the digits of its constants.
 
     That a constant stands somewhere is part of the structure. Of the spellings of a law, such as
-    ``ln y = a + b x`` and ``y = c exp(b x)``, the cheapest counts. `unit_terms` are the places in
-    phi whose coefficient is 1 or -1, and so is not written.
+    ``ln y = a + b x`` and ``y = c exp(b x)``, the cheapest counts. `signs` maps the
+    terms of phi whose coefficient is 1 or -1, and so is not written, to that coefficient.
     """
-    left = side(psi, target_library, {0})
-    right = side(phi, library, unit_terms)
+    left = side(psi, target_library, {0: 1})
+    right = side(phi, library, signs)
     return min(_bits(*each, n_features) for each in [(left, right), *_solved(left, right)])
 
 
@@ -229,11 +232,11 @@ def _solved(left: Sum, right: Sum) -> list[tuple[Sum, Sum]]:
     return []
 
 
-def side(matrices: Sequence[Matrix], library: Library, unit_terms: Collection[int] = ()) -> Sum:
-    """Return a side of a law, with coefficients a0, a1, ... but for those that are 1 or -1."""
+def side(matrices: Sequence[Matrix], library: Library, signs: Mapping[int, int] = NO_SIGNS) -> Sum:
+    """Return a side of a law, with coefficients a0, a1, ... except where `signs` has 1 or -1."""
     terms = []
     for k, matrix in enumerate(matrices):
-        coefficient = expressions.number(UNIT if k in unit_terms else f"a{k}")
+        coefficient = expressions.number(Fraction(signs[k]) if k in signs else f"a{k}")
         terms.append(expressions.multiply(coefficient, basis_function(matrix, library)))
     return expressions.add(terms)
 

@@ -49,7 +49,7 @@ def implicit(equation: Equation, X: Array | None = None) -> str:
         left = equation._left()  # names are free text: " = " may be in them
         text = equation.as_encoded()[len(left) + len(" = ") :]
         if not PLAIN.fullmatch(text):
-            form, rows = _folded(equation.sympy().rhs), sample(equation, X)
+            form, rows = with_rational_powers(equation.sympy().rhs), sample(equation, X)
             if _length(written(form)) < _length(text):
                 values = evaluate(equation.phi, equation.library, rows) @ equation.alpha
                 same = _agree(values, _values(form, equation.feature_names, rows))
@@ -128,7 +128,7 @@ def _forms(expression: Any, seconds: float) -> Iterator[Any]:
     """Yield forms of an expression until time is up."""
     import sympy
 
-    folded = _folded(expression)
+    folded = with_rational_powers(expression)
     yield folded
     if not LEAST <= folded.count_ops() <= MOST:
         return
@@ -136,7 +136,7 @@ def _forms(expression: Any, seconds: float) -> Iterator[Any]:
     try:
         for way in ways:
             with deadline(seconds / len(ways)):
-                form = _folded(way(folded))
+                form = with_rational_powers(way(folded))
             if not form.has(sympy.Piecewise):  # a case for each sign of a feature
                 yield form
     except TimeUp:
@@ -145,18 +145,20 @@ def _forms(expression: Any, seconds: float) -> Iterator[Any]:
         return
 
 
-def _folded(expression: Any) -> Any:
-    """Return the expression with every number as one number, and whole where it is so."""
+def with_rational_powers(expression: Any) -> Any:
+    """Return an expression with each number folded into one, and simple exponents as fractions."""
     import sympy
 
     if expression.is_number:
         return _number(expression)
     if isinstance(expression, sympy.Pow):
-        base, power = map(_folded, expression.args)
-        return base ** (sympy.Rational(power) if 2 * power % 1 == 0 else power)
+        base, power = map(with_rational_powers, expression.args)
+        if power.is_Float and (6 * power - round(6 * power)) == 0:
+            power = sympy.Rational(round(6 * power), 6)
+        return base**power
     if not expression.args:
         return expression
-    return expression.func(*map(_folded, expression.args))
+    return expression.func(*map(with_rational_powers, expression.args))
 
 
 def _number(value: Any) -> Any:
