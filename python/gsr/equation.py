@@ -146,7 +146,15 @@ class Equation:
 
     def as_encoded(self) -> str:
         """Return the law as text, term by term."""
-        return f"{self._left()} = {_written(self._parts('x'))}"
+        return f"{self.left_side()} = {_written(self._parts('x'))}"
+
+    def left_side(self) -> str:
+        """Return g(y) as text."""
+        return _written(self._parts("y"))
+
+    def feature_terms(self) -> list[str]:
+        """Return each term of f(x) as text, with its coefficient, in the order of phi."""
+        return [_written([part]) for part in self._feature_parts()]
 
     def terms(self) -> tuple[Terms, Terms]:
         """Return (target terms, feature terms), each as (coefficient, SymPy expression)."""
@@ -204,18 +212,17 @@ class Equation:
         libraries = (self.library, self.target_library)
         return law_complexity(self.psi, self.phi, *libraries, len(self.feature_names))
 
-    def _left(self) -> str:
-        return _written(self._parts("y"))
-
     def _parts(self, side: str) -> list[Part]:
         """Return the terms of a side ("y" or "x") as they are written: the constant last."""
         if side == "y":
             found = zip(self.beta, self.psi, self.absolute_target, strict=True)
             names, library = (self.target_name,), self.target_library
             return [(float(b), m, library, names, bars) for b, m, bars in found]
+        return sorted(self._feature_parts(), key=lambda part: is_constant(part[1], self.library))
+
+    def _feature_parts(self) -> list[Part]:
         found = zip(self.alpha, self.phi, self.absolute_features, strict=True)
-        parts = [(float(a), m, self.library, self.feature_names, bars) for a, m, bars in found]
-        return sorted(parts, key=lambda part: is_constant(part[1], self.library))
+        return [(float(a), m, self.library, self.feature_names, bars) for a, m, bars in found]
 
     # ---- prediction --------------------------------------------------------------------------
 
@@ -259,7 +266,7 @@ class Equation:
 
     def _warn_unsolved(self, X: Array, unsolved: Any) -> None:
         v = self._right(X)
-        reasons = np.full(len(X), f"f(x) is outside the range of {self._left()}", dtype=object)
+        reasons = np.full(len(X), f"f(x) is outside the range of {self.left_side()}", dtype=object)
         reasons[self.inversion.overflows(v)] = f"{shown_name(self.target_name)} overflows"
         reasons[~np.isfinite(v)] = "f(x) overflows"
         writer = Writer(self.library, self._name, ())

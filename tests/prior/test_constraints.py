@@ -12,8 +12,7 @@ from gsr.encoding.rows import factors
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library, Transformation
-from gsr.prior.constraints import Checker, Constraint, predictions
-from gsr.prior.proofs import Jets, Prover
+from gsr.prior.constraints import Checker, Constraint, Jets, Prover, predictions
 
 X = np.random.default_rng(0).uniform(0.5, 3, (60, 2))
 NAMES = ["x1", "x2"]

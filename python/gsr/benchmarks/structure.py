@@ -16,7 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gsr.benchmarks.suites import Problem
-from gsr.selection.fitted import FittedLaw, Training, constants, with_constants
+from gsr.selection.fitted import (
+    FittedLaw,
+    Training,
+    constants,
+    inner_constants,
+    with_constants,
+)
 from gsr.selection.target_scale import TargetScale
 
 if TYPE_CHECKING:
@@ -64,10 +70,8 @@ def judge(equation: Any, X: Array, y: Array, n_constants: int, n_simple: int = 0
     Because the law is solved for y in the end, 1/v = a/S + b is the family of Michaelis and
     Menten. The `n_simple` constants that the data take for simple numbers are not counted.
     """
-    law = FittedLaw(
-        tuple(equation.phi), tuple(equation.psi), np.array(equation.alpha, dtype=float),
-        np.array(equation.beta, dtype=float), 0, np.inf, np.inf, False, 0.0,
-    )  # fmt: skip
+    alpha, beta = (np.array(each, dtype=float) for each in (equation.alpha, equation.beta))
+    law = FittedLaw(tuple(equation.phi), tuple(equation.psi), alpha, beta)
     number = len(constants(law)) - n_simple
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -124,7 +128,7 @@ class _Family:
     def __init__(self, law: FittedLaw, data: Training) -> None:
         self.law, self.data = law, data
         self.n_linear = len(law.phi) + len(law.psi) - 1
-        self.start = constants(law)[self.n_linear :]
+        self.start = inner_constants(law)
         slope = np.abs(TargetScale(law, data).slope(data.y))
         known = np.isfinite(slope)
         least = FLATTEST * float(np.median(slope[known])) if known.any() else 1.0

@@ -15,7 +15,7 @@ import numpy as np
 from gsr.deadline import in_time
 from gsr.encoding.rows import factors, is_constant
 from gsr.exceptions import GSRError, suggestion
-from gsr.selection.fitted import LawLike, Training, constants, structure
+from gsr.selection.fitted import LawLike, Training, constants, inner_constants, structure
 from gsr.selection.grammar import NO_SIGNS, law_structure_bits, simple_fraction
 from gsr.selection.target_scale import TargetScale, errors_on_one_side, residuals
 from gsr.transformation import Array
@@ -328,8 +328,7 @@ def priced_length(law: LawLike, data: Training) -> float:
     if not math.isfinite(rough):
         return math.inf
     libraries = (data.library, data.target_library)
-    inside = constants(law)[len(law.phi) + len(law.psi) - 1 :]
-    fractions = tuple(map(simple_fraction, inside.tolist()))
+    fractions = tuple(map(simple_fraction, inner_constants(law).tolist()))
     written = _Written((structure(law), fractions), data.X.shape[1], *libraries, law)
     return rough - BITS_PER_NODE * law.complexity + _price(written)
 

@@ -17,7 +17,6 @@ from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.prediction.chain import exponent
-from gsr.selection.bounds import excursion
 from gsr.selection.criteria import description_length, structure_bits
 from gsr.selection.fitted import (
     FAILURES,
@@ -28,7 +27,7 @@ from gsr.selection.fitted import (
     weights,
     with_constants,
 )
-from gsr.selection.poles import Poles, poles
+from gsr.selection.poles import Poles, excursion, poles
 from gsr.selection.residuals import MOST_ROWS, Level, residual_level
 from gsr.selection.rounding import Rounded, rounded
 from gsr.selection.simplify import some_rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -41,11 +42,11 @@ class FittedLaw:
     psi: tuple[AnyMatrix, ...]
     alpha: Array
     beta: Array  # the first is 1
-    complexity: int
-    rmse: float  # on the scale of y
-    transformed_error: float  # relative to the spread of g(y)
-    exact: bool  # whether the residual is at rounding level and the law short to describe
-    bits: float  # description length
+    complexity: int = 0
+    rmse: float = math.inf  # on the scale of y
+    transformed_error: float = math.inf  # relative to the spread of g(y)
+    exact: bool = False  # whether the residual is at rounding level and the law short to describe
+    bits: float = 0.0  # description length
 
     @classmethod
     def of(cls, law: LawLike, **changes: Any) -> FittedLaw:
@@ -178,6 +179,11 @@ def constants(law: LawLike) -> Array:
     inside = [getattr(law, w.side)[w.term][w.row][w.column] for w in weights(law)]
     parts = [np.asarray(law.alpha, dtype=float), np.asarray(law.beta, dtype=float)[1:], inside]
     return np.concatenate([np.asarray(part, dtype=float) for part in parts])
+
+
+def inner_constants(law: LawLike) -> Array:
+    """Return the weights inside arguments, the last of `constants`."""
+    return constants(law)[len(law.phi) + len(law.psi) - 1 :]
 
 
 def with_constants(law: LawLike, values: Array) -> FittedLaw:

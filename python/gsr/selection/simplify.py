@@ -46,7 +46,7 @@ def implicit(equation: Equation, X: Array | None = None) -> str:
     if equation.text:
         return equation.text
     if equation not in _implicit:
-        left = equation._left()  # names are free text: " = " may be in them
+        left = equation.left_side()  # names are free text: " = " may be in them
         text = equation.as_encoded()[len(left) + len(" = ") :]
         if not PLAIN.fullmatch(text):
             form, rows = with_rational_powers(equation.sympy().rhs), sample(equation, X)
@@ -64,7 +64,7 @@ def explicit(equation: Equation, X: Array | None = None, seconds: float = LIMIT)
     Where the data meet several branches, each of them is there, with "or" between.
     """
     name = shown_name(equation.target_name)
-    if equation._left() == name:
+    if equation.left_side() == name:
         return implicit(equation, X)
     if equation not in _explicit:
         names, rows = equation.feature_names, sample(equation, X)
