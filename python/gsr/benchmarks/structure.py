@@ -21,6 +21,7 @@ from gsr.selection.fitted import (
     Training,
     constants,
     inner_constants,
+    polished,
     with_constants,
 )
 from gsr.selection.target_scale import TargetScale
@@ -161,27 +162,6 @@ class _Family:
         size = np.where((size > 0) & np.isfinite(size), size, 1.0)
         found = np.linalg.lstsq(others / size, lead, rcond=1e-14)[0]
         return found / size, others / size @ found - lead
-
-
-def polished(residuals: Callable[[Array], Array], start: Array, evaluations: int) -> Array:
-    """Return the constants of the least residuals, by Levenberg-Marquardt steps from a start."""
-    if not len(start):
-        return start
-    from scipy.optimize import least_squares
-
-    unit = np.where(start == 0, 1.0, np.abs(start))
-    tight: dict[str, Any] = {"xtol": 1e-15, "ftol": 1e-15, "gtol": 1e-15, "max_nfev": evaluations}
-    try:
-        method = "lm" if len(residuals(start)) >= len(start) else "trf"
-        found = least_squares(
-            lambda step: residuals(start + unit * step),
-            np.zeros(len(start)),
-            method=method,
-            **tight,
-        )
-    except (ValueError, np.linalg.LinAlgError):  # a residual that is not finite
-        return start
-    return np.asarray(start + unit * found.x)
 
 
 # ---- problems of known law -----------------------------------------------------------------------

@@ -16,7 +16,7 @@ from gsr.exceptions import GSRError
 from gsr.prior.formula_model import FormulaModel, roots
 from gsr.selection import refit as linear
 from gsr.selection import target_scale
-from gsr.selection.fitted import FittedLaw, Training, constants
+from gsr.selection.fitted import FittedLaw, Training, constants, polished
 from gsr.selection.front_entries import fit_orthogonal
 from gsr.selection.noise import Loss, Noise, neighbour_residuals, of_kind
 from gsr.selection.noise_choice import choose_noise, noise_of_weights
@@ -373,22 +373,9 @@ def _law(model: FormulaModel, theta: Array, data: Training) -> FittedLaw | None:
 
 def _polished(model: FormulaModel, theta: Array, data: Training) -> Array:
     """Return the constants inside after Gauss-Newton steps."""
-    if not len(theta):
-        return theta
-    from scipy.optimize import least_squares
-
     rows = _some_rows(data, POLISH_ROWS)
-    size = np.where(theta == 0, 1.0, np.abs(theta))
-    found = least_squares(
-        lambda step: _residuals(model, theta + size * step, *rows),
-        np.zeros(len(theta)),
-        method="lm" if len(rows[1]) >= len(theta) else "trf",
-        xtol=1e-15,
-        ftol=1e-15,
-        gtol=1e-15,
-        max_nfev=EVALUATIONS * (1 + len(theta)),
-    )
-    return np.asarray(theta + size * found.x)
+    evaluations = EVALUATIONS * (1 + len(theta))
+    return polished(lambda inside: _residuals(model, inside, *rows), theta, evaluations)
 
 
 def _residuals(model: FormulaModel, theta: Array, X: Array, y: Array, roots: Array) -> Array:

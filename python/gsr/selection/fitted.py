@@ -265,6 +265,27 @@ def variables(law: LawLike, library: Library) -> list[int]:
     return sorted(set().union(*(row.argument.variables for row in rows)))
 
 
+def polished(residuals: Callable[[Array], Array], start: Array, evaluations: int) -> Array:
+    """Return the constants of least squares by Levenberg-Marquardt steps from a start.
+
+    They are scaled to 1, and stay where they are if a residual there is not finite.
+    """
+    if not len(start):
+        return start
+    from scipy.optimize import least_squares
+
+    unit = np.where(start == 0, 1.0, np.abs(start))
+    how: dict[str, Any] = dict.fromkeys(("xtol", "ftol", "gtol"), 1e-15)
+    how["method"] = "lm" if len(residuals(start)) >= len(start) else "trf"
+    try:
+        found = least_squares(
+            lambda step: residuals(start + unit * step), 0.0 * start, max_nfev=evaluations, **how
+        )
+    except (ValueError, np.linalg.LinAlgError):
+        return start
+    return np.asarray(start + unit * found.x)
+
+
 def norms(columns: Array) -> Array:
     """Return the norms of columns, and 1 for columns of zeros."""
     found = np.linalg.norm(columns, axis=0)
