@@ -256,7 +256,8 @@ class Equation:
 
     def solution(self, X: Array) -> Solution:
         """Return the y of each row of X, without warnings."""
-        return self.inversion.solve(self._right(X), X)
+        with np.errstate(all="ignore"):
+            return self.inversion.solve(self._right(X), X)
 
     def _right(self, X: Array) -> Array:
         """Return f(x)."""

@@ -115,7 +115,7 @@ def _error(equation: Any, law: FittedLaw, X: Array, y: Array) -> float:
         solved = Equation.from_data(
             equation.library, equation.target_library, law.psi, law.beta, law.phi, law.alpha, X, y
         )
-        errors = np.abs(solved.predict(X) - y)
+        errors = np.abs(solved.solution(X).values - y)
     except (ValueError, ArithmeticError, np.linalg.LinAlgError):  # no sensible constants
         return np.inf
     errors = np.where(np.isfinite(errors), errors, np.inf)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +19,7 @@ import numpy.typing as npt
 from gsr.encoding import evaluate
 from gsr.encoding.writing import number as shortened
 from gsr.encoding.writing import shown_name
-from gsr.exceptions import GSRError, PredictionWarning
+from gsr.exceptions import GSRError
 from gsr.plotting import drawing
 from gsr.plotting.drawing import INK, MAIN, MUTED, PICK, number, plain, style, write
 from gsr.search import Progress
@@ -189,9 +188,7 @@ class Rows:
     def of(cls, entry: FrontEntry, X: Array, y: Array) -> Rows:
         """Predict the rows, or a sample of them."""
         table, target = sampled(X), sampled(y)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PredictionWarning)
-            prediction = entry.equation.predict(table)
+        prediction = entry.equation.solution(table).values
         good = np.isfinite(prediction) & np.isfinite(target)
         return cls(table[good], target[good], prediction[good], int((~good).sum()), len(y))
 

@@ -155,7 +155,7 @@ class Checker:
             return _ruled(constraint.kind, constraint.rule, equation)
         j = constraint.feature
         points = self._points if j is None else self._lines[j]
-        values = predictions(equation, points)
+        values = equation.solution(points).values
         y = shown_name(self.target_name)
         if not np.isfinite(values).all():
             where = points[int(np.argmin(np.isfinite(values)))]
@@ -229,12 +229,6 @@ def _corners(d: int) -> Array:
     drawn = np.random.default_rng(0).integers(0, 2, (CORNERS // 2, d)).astype(float)
     drawn[0] = 0.0
     return np.vstack([drawn, 1.0 - drawn])
-
-
-def predictions(equation: Equation, X: Array) -> Array:
-    """Return what `Equation.predict` does, without its warnings."""
-    with np.errstate(all="ignore"):
-        return equation.solution(X).values
 
 
 # ---- reading ---------------------------------------------------------------------------------

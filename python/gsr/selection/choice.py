@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain, islice
@@ -147,10 +146,8 @@ def _first_that_says_the_same(
         simpler = entry.complexity < chosen.complexity
         if simpler and abs(_error(entry) - error) <= AS_GOOD * error:
             assert chosen.data is not None
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                values = [each.equation.predict(chosen.data.X) for each in (entry, chosen)]
-            difference = np.abs(values[0] - values[1])
+            mine, other = (e.equation.solution(chosen.data.X).values for e in (entry, chosen))
+            difference = np.abs(mine - other)
             if np.isfinite(difference).all() and difference.max() <= SAME_WORDS * chosen.rmse:
                 return entry
     return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -16,7 +15,6 @@ import numpy as np
 
 from gsr.deadline import in_time, is_late
 from gsr.equation import Equation
-from gsr.exceptions import PredictionWarning
 from gsr.selection import expressions
 from gsr.selection.criteria import rough_length
 from gsr.selection.entry import FrontEntry
@@ -265,9 +263,7 @@ def _predicted(entry: FrontEntry) -> Array:
     """Return predictions for some training rows; none if they are not known any more."""
     if entry.data is None:
         return np.empty(0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PredictionWarning)
-        return entry.equation.predict(some_rows(entry.data.X))
+    return entry.equation.solution(some_rows(entry.data.X)).values
 
 
 def _same(values: Array, others: Array, entry: FrontEntry) -> bool:

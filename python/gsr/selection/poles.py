@@ -13,7 +13,6 @@ many or correlated features is mostly empty, on mixtures of training rows.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -548,9 +547,7 @@ def excursion(
         return math.inf
     sides = (law.psi, law.beta, law.phi, law.alpha)
     equation = Equation.from_data(library, target_library, *sides, X, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        predicted = np.asarray(equation.predict(points))
+    predicted = equation.solution(points).values
     undefined = ~np.isfinite(predicted)
     if undefined[region.inside(points)].any() or _overflows(equation, points[undefined]):
         return math.inf

@@ -7,7 +7,6 @@ is kept that does not give the same values on sample rows, or that reads no shor
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -18,7 +17,6 @@ from gsr.deadline import TimeUp, deadline
 from gsr.encoding import evaluate
 from gsr.encoding.sympy_forms import written
 from gsr.encoding.writing import shown_name
-from gsr.exceptions import PredictionWarning
 from gsr.transformation import Array
 
 if TYPE_CHECKING:
@@ -88,9 +86,7 @@ def simplified(expression: Any, names: Sequence[str], X: Array, seconds: float =
 def duplicates(equations: Sequence[Equation], X: Array) -> dict[int, int]:
     """Return the numbers of laws that predict what an earlier one does, with that of the first."""
     rows = some_rows(X)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PredictionWarning)
-        values = [equation.predict(rows) for equation in equations]
+    values = [equation.solution(rows).values for equation in equations]
     found: dict[int, int] = {}
     for k, mine in enumerate(values):
         known = np.isfinite(mine)
