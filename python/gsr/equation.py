@@ -305,7 +305,7 @@ def _term(part: Part, size: str) -> str:
 
 
 def listed(rows: Any) -> str:
-    """Say how many rows a mask marks, and name the first of them, counted from 0."""
+    """Return how many rows a mask marks, with the numbers of the first ones, counted from 0."""
     found = np.flatnonzero(rows)
     shown = ", ".join(map(str, found[:ROWS_NAMED])) + (", ..." if len(found) > ROWS_NAMED else "")
     return f"{len(found)} row{'s' if len(found) > 1 else ''} ({shown})"

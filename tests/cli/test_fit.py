@@ -132,7 +132,7 @@ def test_missing_rows_can_be_left_out(fit: Any, data: Path) -> None:
     data.write_text(data.read_text() + "r,1,,2\n")
     told = fit("--target", "y", "--missing", "drop")
     assert told.out.startswith("y = 2 a b\n")
-    assert "1 of 16 rows miss a value, in 'b', and are left out" in told.err
+    assert "1 of 16 rows have missing values, in 'b', and are left out" in told.err
 
 
 def test_rows_without_weight_or_held_out_are_not_counted(fit: Any, data: Path) -> None:
@@ -299,7 +299,7 @@ def test_predictions_for_other_tables(
     told = capsys.readouterr()
     one, two = predictions(told.out)
     assert one["y"] == pytest.approx(4, abs=0.1) and np.isnan(two["y"])
-    assert "1 of 2 rows miss a value" in told.err
+    assert "1 of 2 rows have missing values" in told.err
     table.write_text("1,2\n3,4\n")
     assert main(["predict", str(run), str(table)]) == 0
     assert "taken in their order, as a, b" in capsys.readouterr().err

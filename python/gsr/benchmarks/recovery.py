@@ -310,7 +310,7 @@ def _compare(law: _Law, exact: dict[int, Any]) -> None:
 
 
 def _negligible(law: _Law, k: int, coefficient: Any, tolerance: Any) -> bool:
-    """Tell whether coefficient * column k is nothing beside the leading column."""
+    """Return whether coefficient * column k is nothing beside the leading column."""
     size = max(abs(coefficient * row[k]) for row in law.matrix)
     return bool(size <= tolerance * max(abs(row[-1]) for row in law.matrix))
 
@@ -447,7 +447,7 @@ def _irrational() -> list[tuple[Any, float]]:
 
 
 def is_zero(difference: Any, constants: Mapping[Any, Any]) -> bool:
-    """Tell whether the difference can be reduced to zero, cheap ways first."""
+    """Return whether the difference can be reduced to zero, cheap ways first."""
     return any(_vanishes(_attempt(each, difference), constants) for each in STRATEGIES)
 
 
@@ -538,7 +538,7 @@ def _attempt(strategy: Callable[[Any], Any], difference: Any) -> Any:
 
 
 def _vanishes(expression: Any, constants: Mapping[Any, Any]) -> bool:
-    """Tell whether the coefficient of every function of the variables is zero."""
+    """Return whether the coefficient of every function of the variables is zero."""
     if expression == 0 or expression.has(sympy.nan, sympy.zoo, sympy.oo):
         return bool(expression == 0)
     variables = expression.free_symbols - set(constants)

@@ -239,7 +239,7 @@ def _quoted(names: Sequence[str]) -> str:
 
 
 def _complete(table: Table, missing: str) -> Table:
-    """Return the table without rows that miss a value, if that is wanted."""
+    """Return the table without rows that have missing values, if that is wanted."""
     infinite = np.isinf(table.values)
     if infinite.any():
         row, column = (int(k) for k in np.argwhere(infinite)[0])
@@ -256,7 +256,7 @@ def _complete(table: Table, missing: str) -> Table:
             "--missing drop leaves these rows out, --drop a column"
         )
     if gaps.rows.all():
-        raise GSRError(f"{table.origin}: every row misses a value, in {gaps.columns}")
+        raise GSRError(f"{table.origin}: every row has a missing value, in {gaps.columns}")
     log.info("%s, and are left out", gaps)
     lines = None if table.lines is None else table.lines[~gaps.rows]
     return replace(table, values=table.values[~gaps.rows], lines=lines)

@@ -146,7 +146,9 @@ def _features(model: GSRRegressor, arguments: argparse.Namespace) -> tuple[Array
         raise GSRError(f"the law has {len(names)} features, --features are {n_read}")
     gaps = int((~np.isfinite(table.values).all(axis=1)).sum())
     if gaps:
-        terminal.complain(f"{gaps} of {len(table.values)} rows miss a value; they are given nan")
+        terminal.complain(
+            f"{gaps} of {len(table.values)} rows have missing values; their prediction is nan"
+        )
     sigma = None if arguments.errors is None else deviations(table, n_read)
     return table.values[:, :n_read], sigma
 

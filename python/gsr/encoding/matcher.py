@@ -292,7 +292,7 @@ def _scales_for(powers: list[Power], sixth: Fraction, n_v: int) -> list[int] | N
 
 
 def _only_primes_of(value: Fraction, k: int) -> bool:
-    """Tell whether k could matter: primes that are not in the value would have to cancel."""
+    """Return whether k could matter: primes that are not in the value would have to cancel."""
     return pow(value.numerator * value.denominator, k.bit_length(), k) == 0
 
 
@@ -425,7 +425,7 @@ class Composer:
         return self._identity(self._checked(argument, base**power))
 
     def _has_root(self, n: int) -> bool:
-        """Tell whether the n-th root is one of square and cube roots."""
+        """Return whether the n-th root is one of square and cube roots."""
         while n % 2 == 0:
             n //= 2
         while n % 3 == 0 and "cbrt" in self.library:

@@ -209,7 +209,7 @@ def fraction(above: Iterable[str], below: Sequence[str], raised: bool) -> str:
 
 
 def is_number(shown: str) -> bool:
-    """Tell whether a text is a number without sign and exponent."""
+    """Return whether a text is a number without sign and exponent."""
     return shown.replace(".", "", 1).isdigit()
 
 
@@ -223,7 +223,7 @@ def _power(base: str, n: float) -> str:
 
 
 def is_closed(shown: str) -> bool:
-    """Tell whether the text is a name, a call, or in brackets as a whole."""
+    """Return whether the text is a name, a call, or in brackets as a whole."""
     shown = QUOTED.sub("q", shown)
     name, bracket, _ = shown.partition("(")
     if name and not name.isidentifier():

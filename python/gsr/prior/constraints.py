@@ -82,7 +82,7 @@ class Checker:
     # ---- answers -----------------------------------------------------------------------------
 
     def holds(self, equation: Equation) -> bool:
-        """Tell whether a law keeps all constraints at the points; no prediction may be NaN."""
+        """Return whether a law keeps all constraints at the points; no prediction may be NaN."""
         return all(self._broken(equation, each) is None for each in self.constraints)
 
     def why_not(self, equation: Equation) -> str:
@@ -488,7 +488,7 @@ class Jets(Arithmetic[Jet]):
 
 
 def usable(law: LawLike, library: Library) -> bool:
-    """Tell whether all transformations of f(x) have derivatives here."""
+    """Return whether all transformations of f(x) have derivatives here."""
     return all(
         library.traits[each.code].has_derivatives
         for matrix in law.phi

@@ -264,7 +264,7 @@ class Fit(NamedTuple):
 
 
 def fit_constants(model: FormulaModel, data: Training, errors: str) -> Fit:
-    """Fit the constants of a formula, and find out about the noise."""
+    """Fit the constants of a formula, and estimate the noise."""
     if errors in ("relative", "poisson"):
         data = data.with_noise(of_kind(errors, data.y), data.y)  # type: ignore[arg-type]
     first, theta = fit(model, _to_start(data))
@@ -312,7 +312,7 @@ def _orthogonal(model: FormulaModel, fitted: Fit) -> Fit:
 
 
 def _noise(law: FittedLaw, data: Training, errors: str) -> Noise:
-    """Return the noise of the rows: as it is known, or as the residuals tell."""
+    """Return the noise of the rows: as given, or as estimated from the residuals."""
     if data.noise.kind != "constant":
         return data.noise
     if data.weights is not None:

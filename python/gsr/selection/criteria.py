@@ -110,7 +110,7 @@ def check(criterion: Criterion) -> None:
 
 
 def is_known(name: str) -> bool:
-    """Tell whether this is the name of a criterion."""
+    """Return whether this is the name of a criterion."""
     return name in CRITERIA[:-1] or _WITHIN.fullmatch(str(name)) is not None
 
 
@@ -366,7 +366,7 @@ def _branch_bits(entry: FrontEntry) -> float:
 
 
 def _on_one_branch(entry: FrontEntry) -> bool:
-    """Tell whether g does not repeat, and all measured y lie on one side of its mirror."""
+    """Return whether g does not repeat, and all measured y lie on one side of its mirror."""
     assert entry.data is not None
     known = TargetScale(entry.law, entry.data).entry
     if known is None or known.period or not known.has_inverse:

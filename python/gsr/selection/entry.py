@@ -237,7 +237,7 @@ class FrontEntry:
         return self.held_out if self.held_out is not None else leave_one_out(*self._fitted())
 
     def label(self, level: str) -> Equation:
-        """Let the equation say what it leaves, and return it."""
+        """Set the verdict on the residuals in the equation, and return it."""
         self.__dict__["equation"] = replace(self.equation, level=level)
         return self.equation
 

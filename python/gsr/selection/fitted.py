@@ -19,7 +19,7 @@ from gsr.library import Library
 from gsr.selection.noise import Loss, Noise
 from gsr.transformation import Array
 
-#: What a law that cannot be fitted or inverted may raise; it is left out, the others stay.
+#: What fitting or inverting a law may raise; such a law is left out.
 FAILURES = (GSRError, ArithmeticError, ValueError, IndexError, np.linalg.LinAlgError)
 #: Rows of data in memory at a time.
 BLOCK = 16384

@@ -1,4 +1,4 @@
-"""Which laws are alternatives to each other, and which only say the same in other words."""
+"""Which laws are real alternatives, and which are the same law written differently."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Kind(NamedTuple):
     terms: frozenset[str]  # shapes of the terms of the right side
 
     def covers(self, other: Kind) -> bool:
-        """Tell whether the other kind is this one, maybe with terms added or constants freed."""
+        """Return whether the other kind is this one, maybe with terms added or constants freed."""
         if self.left != other.left or len(self.terms) > len(other.terms):
             return False
         if self.terms == {CONSTANT}:
@@ -63,13 +63,13 @@ class Kind(NamedTuple):
         return all(any(_frees(term, wider) for wider in other.terms) for term in self.terms)
 
     def fixes(self, other: Kind) -> bool:
-        """Tell whether this kind is another one with numbers for some of its constants."""
+        """Return whether this kind is another one with numbers for some of its constants."""
         return len(self.terms) == len(other.terms) and self.covers(other)
 
 
 @lru_cache(maxsize=4096)
 def _frees(term: str, wider: str) -> bool:
-    """Tell whether a shape is another one, or that with fitted constants for its numbers."""
+    """Return whether a shape is another one, or that with fitted constants for its numbers."""
     pattern = re.escape(wider).replace(re.escape(FREE), FIXED)
     return term == wider or (FREE in wider and re.fullmatch(pattern, term) is not None)
 
@@ -158,7 +158,7 @@ def shortest_first(entries: Iterable[FrontEntry], until: float | None = None) ->
 
 
 def is_known(entry: FrontEntry) -> bool:
-    """Tell whether the bits of a law have been counted."""
+    """Return whether the bits of a law have been counted."""
     return entry.exact or "length" in vars(entry)
 
 
@@ -180,7 +180,7 @@ def _length(entry: FrontEntry) -> float:
 
 
 def has_length(entry: FrontEntry) -> bool:
-    """Tell whether the description length is known; of a law from a file it may not be."""
+    """Return whether the description length is known; of a law from a file it may not be."""
     return entry.data is not None or "length" in vars(entry)
 
 
@@ -245,7 +245,7 @@ def determined(level: str, support: float) -> str:
 
 
 def _reproduces(entry: FrontEntry, other: FrontEntry) -> bool:
-    """Tell whether a law becomes another one for some constants."""
+    """Return whether a law becomes another one for some constants."""
     if entry.data is None or other.data is None:
         return False
     try:
@@ -267,7 +267,7 @@ def _predicted(entry: FrontEntry) -> Array:
 
 
 def _same(values: Array, others: Array, entry: FrontEntry) -> bool:
-    """Tell whether a law's values are those of another, but for what the data cannot tell."""
+    """Return whether a law's values are those of another, but for what the data cannot tell."""
     known = np.isfinite(values)
     if len(values) != len(others) or not known.any() or entry.data is None:
         return False

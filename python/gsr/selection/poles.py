@@ -46,11 +46,11 @@ class Guard(NamedTuple):
     removable: bool = False
 
     def kept(self, tolerance: float) -> Mask:
-        """Tell where the guard certainly holds."""
+        """Return where the guard certainly holds."""
         return ~self.value.has_zero if self.sign == 0 else self.value.low >= -tolerance
 
     def broken(self, tolerance: float) -> Mask:
-        """Tell where it certainly does not, for boxes that are points."""
+        """Return where it certainly does not, for boxes that are points."""
         if self.sign == 1:
             return self.value.high < -tolerance
         exactly = (self.value.low <= 0) & (self.value.high >= 0)
@@ -191,7 +191,7 @@ class GuardedLaw:
             return np.asarray(evaluate(self.law.phi, self.library, X) @ np.asarray(self.law.alpha))
 
     def solves(self, f: float) -> bool:
-        """Tell whether g(y) = f has a solution, as far as the inverse of g is known."""
+        """Return whether g(y) = f has a solution, as far as the inverse of g is known."""
         with np.errstate(all="ignore"):
             guards = inverse_guards(self.traits, iv.constant(f, 1), self.reciprocal)
             return not any(guard.broken(0.0)[0] for guard in guards)
@@ -299,7 +299,7 @@ class Search:
         return None
 
     def _is_removable(self, k: int, point: Array) -> bool:
-        """Tell whether the law is defined and continuous where guard k, a part of it, is broken.
+        """Return whether the law is defined and continuous where guard k, a part of it, is broken.
 
         1/(1 + k/x^n), the curve of Hill, is 0 at x = 0, and so is x^p, which is exp(p ln|x|).
         """
@@ -319,7 +319,7 @@ class Search:
         return True
 
     def _at_removable(self, low: Array, high: Array) -> Mask:
-        """Tell which boxes are no more than a point where only a part of the law is undefined."""
+        """Return which boxes are no more than a point where only a part of the law is undefined."""
         small = np.all(self._width(low, high) < SMALLEST, axis=1)
         around = [((low <= point) & (point <= high)).all(axis=1) for point in self.removable]
         return np.asarray(small & np.any(around, axis=0))
@@ -453,11 +453,11 @@ class Region:
         return np.asarray((points[:, self.used] - self.low[self.used]) / self.range[self.used])
 
     def likely(self, points: Array) -> Mask:
-        """Tell which points are near training rows."""
+        """Return which points are near training rows."""
         return np.asarray(self.tree.query(self._scaled(points))[0] <= self.near)
 
     def inside(self, points: Array) -> Mask:
-        """Tell which points are in the box of the training data."""
+        """Return which points are in the box of the training data."""
         return np.asarray(((points >= self.low) & (points <= self.high)).all(axis=1))
 
     def points(self) -> Array:

@@ -250,7 +250,7 @@ class RowWise:
             return np.asarray(self.target - self.terms @ factors)
 
     def hold(self, factors: Array | None = None) -> bool:
-        """Tell whether all but a few rows are at rounding level."""
+        """Return whether all but a few rows are at rounding level."""
         off = ~(np.abs(self.residuals(factors)) <= ROW_ROUNDINGS)
         return int(off.sum()) <= STRAY_ROWS * len(off)
 
@@ -271,7 +271,7 @@ class RowWise:
         return float(left.min()) / math.sqrt(len(self.target))
 
     def ends_follow(self, x: Array) -> bool:
-        """Tell whether the terms, fitted to the middle of x, predict the rows at its ends."""
+        """Return whether the terms, fitted to the middle of x, predict the rows at its ends."""
         n, k = self.terms.shape
         order, cut = np.argsort(x, kind="stable"), int(ENDS * n)
         inner, outer = order[cut : n - cut], np.concatenate([order[:cut], order[n - cut :]])

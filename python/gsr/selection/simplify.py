@@ -1,4 +1,4 @@
-"""Laws in their shortest readable form, and laws that say the same.
+"""Laws in their shortest readable form, and laws that predict the same.
 
 SymPy may shorten a law, but it knows nothing of rounding and of the range of the data. So nothing
 is kept that does not give the same values on sample rows, or that reads no shorter.
@@ -187,7 +187,7 @@ def _values(expression: Any, names: Sequence[str], X: Array) -> Array | None:
 
 
 def _agree(values: Array | None, others: Array | None) -> bool:
-    """Tell whether others are the same as values, but for rounding, wherever those are known."""
+    """Return whether others are the same as values, but for rounding, wherever those are known."""
     if values is None or others is None or not (known := np.isfinite(values)).any():
         return False
     values, others = values[known], others[known]
