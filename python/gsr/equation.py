@@ -54,8 +54,9 @@ class Equation:
     inversion : Inversion
         Solves g(y) = v.
     level : str
-        What the law leaves of the training data: ``"rounding"``, ``"noise"``, ``"above"`` (it is an
-        approximation), ``"ambiguous"`` (noise, as do laws of other kinds) or ``"unknown"``.
+        Verdict on the residuals: ``"rounding"`` (exact), ``"noise"`` (within noise), ``"above"``
+        (structure left), ``"ambiguous"`` (within noise, as for laws of other kinds) or
+        ``"unknown"`` (too few rows).
     sample : array of shape (n, d), optional
         Rows on which a shorter form must have the same values to be the text of the law. Without
         them the law is written as it is encoded.

@@ -57,7 +57,7 @@ def test_a_law_is_printed_and_nothing_written(fit: Any, data: Path) -> None:
     assert law == "y = 2 a b"
     assert head.split() == ["#", "nodes", "RMSE", "law"]
     assert sum(line.startswith(">") for line in told.out.splitlines()) == 1
-    assert "nothing but rounding: the law is exact" in told.out
+    assert "exact: only rounding errors are left" in told.out
     assert "until an exact law was found" in told.out
     assert told.err == ""
     assert [path.name for path in data.parent.iterdir()] == ["data.csv"]
