@@ -25,8 +25,8 @@ LEVELS = {
     ),
     "ambiguous": Level(
         "within noise, as for laws of other kinds: the rows do not determine the law",
-        "The residuals are consistent with noise, but laws of other kinds describe the rows about as "
-        "well: the rows do not determine the law.",
+        "The residuals are consistent with noise, but laws of other kinds describe the rows about "
+        "as well: the rows do not determine the law.",
     ),
     "above": Level(
         "structure left: the law is an approximation",
