@@ -72,6 +72,8 @@ def saved_config(folder: PathLike) -> Path:
 
 def _is_ours(path: Path) -> bool:
     """Whether a configuration was written by a run."""
+    if not path.is_file():  # a pipe would be waited for
+        return False
     try:
         with path.open("rb") as stream:
             return stream.read(len(MARK)) == MARK.encode()
@@ -247,11 +249,11 @@ def rescue(outcome: Outcome) -> Path:
 def read(folder: PathLike) -> dict[str, Any]:
     """Return what ``result.json`` of a run folder holds."""
     path = Path(folder)
-    try:
-        found = json.loads((path / "result.json").read_text(encoding="utf-8"))
-    except OSError as error:
+    if not os.path.lexists(path / "result.json"):
         reason = "there is no result.json in it" if path.is_dir() else "there is no such folder"
-        raise GSRError(f"{path} is no run folder: {reason}") from error
+        raise GSRError(f"{path} is no run folder: {reason}")
+    try:
+        found = json.loads(files.read_whole(path / "result.json"))
     except (ValueError, RecursionError) as error:
         raise GSRError(f"{path}/result.json is damaged: {error}") from error
     if not isinstance(found, dict) or found.get("format") != FORMAT:
