@@ -20,6 +20,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -152,6 +153,9 @@ def prepare(folder: PathLike, overwrite: bool = False, config: Config | None = N
     Raises `GSRError` if a file must not be replaced, and `WritingError` if none can be written.
     """
     path = Path(folder)
+    files.check_utf8("the run folder", str(path.absolute()))
+    if config is not None:
+        files.check_utf8("the path of the table", config.data_path())
     check(path)
     check_replaced(path, config, overwrite)
     probe = path / f".probe.{secrets.token_hex(6)}"
@@ -222,7 +226,8 @@ def config_text(folder: Path, config: Config, command: str) -> str:
     path = data if data == "-" else os.path.relpath(data, folder)
     left_out = (("run", "output"), ("run", "overwrite"), ("checkpoint", "resume"))
     changed = config.changed({("data", "path"): path}).without(*left_out)
-    head = f"{MARK}{command} {folder.name}/{config_path(folder, config.file).name}\n"
+    own = shlex.quote(f"{folder.name}/{config_path(folder, config.file).name}")
+    head = files.printable(f"{MARK}{command} {own}").replace("\n", " ") + "\n"
     head += "# Written by gsr; the next run in this folder replaces it.\n"
     return head + changed.to_toml()
 
