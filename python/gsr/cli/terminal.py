@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gsr import files
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -145,15 +147,13 @@ def counted(number: int, what: str) -> str:
 def complain(message: str) -> None:
     """Print a message on standard error, if that is open."""
     with contextlib.suppress(OSError, ValueError):
-        print(f"gsr: {message}", file=sys.stderr)
+        print(files.printable(f"gsr: {message}"), file=sys.stderr)
 
 
 def complain_of(error: Exception) -> int:
     """Print an error on standard error, and return the exit code."""
-    from gsr.files import WritingError
-
     complain(str(error))
-    return NOT_WRITTEN if isinstance(error, WritingError) else FAILED
+    return NOT_WRITTEN if isinstance(error, files.WritingError) else FAILED
 
 
 def show(text: str) -> None:
@@ -161,8 +161,8 @@ def show(text: str) -> None:
 
     A pipe that nobody reads is a `BrokenPipeError`.
     """
-    from gsr.files import WritingError
-
+    if sys.stdout.isatty():
+        text = files.printable(text)
     try:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         sys.stdout.flush()
@@ -170,15 +170,13 @@ def show(text: str) -> None:
         raise
     except OSError as error:
         silence()
-        raise WritingError(f"cannot write to standard output: {error.strerror}") from error
+        raise files.WritingError(f"cannot write to standard output: {error.strerror}") from error
     except UnicodeEncodeError:
-        sys.stdout.buffer.write((text + "\n").encode("utf-8"))
+        sys.stdout.buffer.write((files.printable(text) + "\n").encode("utf-8"))
 
 
 def show_or_write(text: str, path: Path | None) -> None:
     """Print a result, or write it to a file."""
-    from gsr import files
-
     if path is None:
         show(text)
     else:
