@@ -70,13 +70,7 @@ def add(commands: terminal.Parsers) -> None:
     output.add_argument(
         "--save", metavar="FILE", type=terminal.writable_file, help="write the model, JSON"
     )
-    output.add_argument(
-        "--top",
-        metavar="N",
-        type=terminal.at_least(int, 1),
-        default=10,
-        help="laws of the front to print, those that gain most; default: 10",
-    )
+    terminal.add_top(output)
     output.add_argument("--json", action="store_true", help="print the result as JSON")
     loud = output.add_mutually_exclusive_group()
     loud.add_argument("-q", "--quiet", action="store_true", help="print the law alone")

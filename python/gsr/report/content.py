@@ -51,7 +51,9 @@ class Target:
         """The rows to draw, with what the law says about them."""
         if self.X is None or self.y is None:
             return None
-        return Rows.of(self.entry, self.X, self.y)
+        sigma = plotting.given_sigma(self.entry)
+        is_own = sigma is not None and len(sigma) == len(self.y)
+        return Rows.of(self.entry, self.X, self.y, sigma if is_own else None)
 
     @property
     def entry(self) -> FrontEntry:
@@ -251,6 +253,12 @@ def solved(equation: Equation, form: Any) -> dict[str, Any]:
     return {"text": f"{name} = {form}", "parts": mathml.solved(name, form)}
 
 
+def reading(laws: Any) -> dict[str, Any]:
+    """Return the laws of a front that a person reads, and the others."""
+    shown = laws.short()
+    return {"shown": shown, "rest": [row for row in laws if row not in shown]}
+
+
 def is_solved(equation: Equation) -> bool:
     """Tell whether the left side of a law is the target itself."""
     return str(equation).startswith(f"{shown_name(equation.target_name)} = ")
@@ -313,6 +321,8 @@ class Picture(NamedTuple):
 
 #: What is seen in the pictures of a target, which has the place of ``{}``.
 CAPTIONS = {
+    "law": "The law and the measurements of {}, with the interval that holds 95 % of new ones. Of "
+    "several features the others are averaged over, and the measurements moved by what they do.",
     "front": "Each point is a law: its error in {} against its complexity. The chosen one is "
     "orange.",
     "fit": "What the law predicts for {} against what was measured; on the line they agree.",
@@ -331,8 +341,8 @@ def pictures(target: Target, key: str) -> list[Picture]:
         del draw["convergence"]
     finish = {"front": partial(plotting.label_front, entries=front, entry=entry)}
     found = []
-    for k, kind in enumerate(each for each in CAPTIONS if each in draw):
-        told = CAPTIONS[kind].format(target.name)
+    for k, kind in enumerate(draw):
+        told = CAPTIONS[kind.partition(" ")[0]].format(target.name)
         found.append(Picture(_svg(draw[kind], f"{key}-{k}", told, finish.get(kind)), told))
     return found
 
@@ -387,6 +397,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "law": law,
     "solved": solved,
     "is_solved": is_solved,
+    "reading": reading,
     "rounded": rounded,
     "constants": constants,
     "point": point,
