@@ -86,8 +86,10 @@ class Shooting:
     ----------
     trajectories : sequence of Trajectory
         The measurements.
-    states, slopes : sequence of array of shape (n, d)
-        Smooth states and derivatives.
+    states : sequence of array of shape (n, order d)
+        Smooth states; if the laws are of second order, then their derivatives.
+    slopes : sequence of array of shape (n, d)
+        Smooth values of what the laws give.
     noise : array of shape (d,)
         Standard deviations of the measurements of each state.
     time_feature : bool
@@ -103,7 +105,7 @@ class Shooting:
         time_feature: bool,
     ) -> None:
         self.trajectories, self.states, self.slopes = trajectories, states, slopes
-        size = np.concatenate(states).std(axis=0)
+        size = np.concatenate([each.x for each in trajectories]).std(axis=0)
         self.noise = np.maximum(noise, 1e-9 * np.where(size > 0.0, size, 1.0))
         self.largest = UNBOUNDED * max(float(np.abs(each).max()) for each in states)
         self.time_feature = time_feature
@@ -132,11 +134,11 @@ class Shooting:
             inputs = [np.interp(now, t, column) for column in u.T]
             row = np.array([[*x, *inputs, *([now] if self.time_feature else [])]])
             place = min(int(np.searchsorted(t, now)), len(t) - 1)
-            return np.array(
-                [law.slopes(row, slopes[place : place + 1, j])[0] for j, law in enumerate(laws)]
-            )
+            given = [law.slopes(row, slopes[place, j : j + 1])[0] for j, law in enumerate(laws)]
+            return np.array([*x[len(laws) :], *given])
 
-        return integrate(motion, x0, t[rows], largest=self.largest, rtol=RTOL, atol=ATOL)
+        found = integrate(motion, x0, t[rows], largest=self.largest, rtol=RTOL, atol=ATOL)
+        return found[:, : len(laws)]
 
     def _fit_pieces(self, laws: list[Law], points: int, until: float | None) -> Fit | None:
         pieces = [
@@ -163,7 +165,8 @@ class _Pieces:
         starts = [shooting.states[k][rows[0]] for k, rows in pieces]
         self.first = np.concatenate([*(law.constants for law in laws), *starts])
         sizes = np.maximum(np.abs(self.first[: self.n_constants]), SMALLEST)
-        self.scales = np.concatenate([sizes, np.tile(shooting.noise, len(pieces))])
+        self.steps = np.resize(shooting.noise, len(starts[0]))
+        self.scales = np.concatenate([sizes, np.tile(self.steps, len(pieces))])
 
     def fit(self, points: int) -> Fit | None:
         """Return the laws with the least squared error; None without a fit, or in time."""
@@ -197,12 +200,12 @@ class _Pieces:
         laws, row = self._moved(scaled * self.scales), 0
         for p, start in enumerate(self._initial_states(scaled)):
             rows = slice(row, row + d * len(self.pieces[p][1]))
-            for i, noise in enumerate(self.shooting.noise):
+            for i, step in enumerate(self.steps):
                 x0 = start.copy()
-                shift = max(STATE_STEP * noise, 1e-7 * abs(x0[i]))
+                shift = max(STATE_STEP * step, 1e-7 * abs(x0[i]))
                 x0[i] += shift
                 change = self._left(laws, p, x0) - base[rows]
-                columns[rows, self.n_constants + d * p + i] = change / shift * noise
+                columns[rows, self.n_constants + len(self.steps) * p + i] = change / shift * step
             row = rows.stop
         return columns
 
@@ -220,7 +223,7 @@ class _Pieces:
 
     def _initial_states(self, scaled: Array) -> Array:
         states = (scaled * self.scales)[self.n_constants :]
-        return np.asarray(states.reshape(-1, len(self.laws)))
+        return np.asarray(states.reshape(-1, len(self.steps)))
 
     def _covariance(self, found: Any) -> Array:
         """Return the covariance of the constants by the curvature at the minimum."""
