@@ -151,6 +151,7 @@ class GSRDynamics(MotionPresentation, BaseEstimator):  # type: ignore[misc]
         given = series.read(x, t, x_dot, u)
         self.trajectories_ = given
         self._name(x, given[0], feature_names)
+        self._check_motion(given)
         self.largest_ = UNBOUNDED * max(float(np.abs(each.x).max()) for each in given)
         self.simulation_error_: dict[str, float] = {}
         self.standard_errors_: dict[str, Array] = {}
@@ -167,6 +168,14 @@ class GSRDynamics(MotionPresentation, BaseEstimator):  # type: ignore[misc]
         if self.order == 2 and (self.discrete_time or x_dot is not None):
             wrong = "discrete_time" if self.discrete_time else "x_dot"
             raise GSRError(f"order=2 is for positions over time: leave out {wrong}", "order")
+
+    def _check_motion(self, given: Sequence[Trajectory]) -> None:
+        still = np.all([np.ptp(each.x, axis=0) == 0.0 for each in given], axis=0)
+        for name in np.array(self.states_)[still]:
+            raise GSRError(
+                f"the state {str(name)!r} is the same in every row: it has no equation of motion; "
+                "leave it out, or pass it in u"
+            )
 
     def _name(self, x: Any, first: Trajectory, feature_names: Sequence[str] | None) -> None:
         n_states, n_inputs = first.x.shape[1], first.u.shape[1]
@@ -227,7 +236,8 @@ class GSRDynamics(MotionPresentation, BaseEstimator):  # type: ignore[misc]
 
     def initial_state(self, trajectory: Trajectory) -> Array:
         """Return the smoothed state at the start of a series, for `simulate`."""
-        return trajectory.x[0] if self.discrete_time else self._states(trajectory)[0]
+        states = trajectory.x if self.discrete_time else self._states(trajectory)
+        return np.asarray(states[0])
 
     def rows(self) -> tuple[Array, Array, Array]:
         """Return times, features and targets of the measured rows; velocities are smoothed."""
@@ -263,7 +273,10 @@ class GSRDynamics(MotionPresentation, BaseEstimator):  # type: ignore[misc]
             share = self.max_time if self.discrete_time else SEARCH * self.max_time
             model.set_params(max_time=share / self.n_states_)
         model.__dict__["_given_name"] = self._target(j)
-        return model.fit(_named(features, self.feature_names_), target, sigma=sigma)
+        model.fit(_named(features, self.feature_names_), target, sigma=sigma)
+        if model.status_ == "interrupted" and j < self.n_states_ - 1:
+            raise KeyboardInterrupt  # without a law for each state there is no model
+        return model
 
     def _target(self, j: int) -> str:
         return self.states_[j] + ("_next" if self.discrete_time else "'" * self.order)

@@ -24,6 +24,8 @@ from gsr.transformation import Array
 #: Points of the first pieces.
 FIRST_PIECE = 25
 EVALUATIONS = 40
+#: Calls of the right-hand sides for all fits together, so that they end without a clock too.
+MOST_CALLS = 400_000
 #: Residual where a simulation does not get to a measurement, and the largest one, in standard
 #: deviations of the noise.
 FAR, FARTHEST = 1e3, 1e6
@@ -109,13 +111,14 @@ class Shooting:
         self.noise = np.maximum(noise, 1e-9 * np.where(size > 0.0, size, 1.0))
         self.largest = UNBOUNDED * max(float(np.abs(each).max()) for each in states)
         self.time_feature = time_feature
+        self.calls = 0
 
     def fit(self, laws: Sequence[Law], until: float | None) -> Fit | None:
         """Return the laws fitted to short pieces, then to longer ones while that succeeds."""
         best: Fit | None = None
         longest = max(len(each.t) for each in self.trajectories)
         points = min(FIRST_PIECE, longest)
-        while until is None or time.perf_counter() < until:
+        while not self.is_over(until):
             found = self._fit_pieces(best.laws if best else list(laws), points, until)
             if found is None or (best and (found.error > 2.0 * best.error + self.noise).any()):
                 break
@@ -125,12 +128,17 @@ class Shooting:
             points = min(4 * points, longest)
         return best
 
+    def is_over(self, until: float | None) -> bool:
+        """Whether the time or the work is spent."""
+        return self.calls > MOST_CALLS or (until is not None and time.perf_counter() > until)
+
     def simulate(self, laws: Sequence[Law], k: int, rows: Any, x0: Array) -> Array:
         """Return the simulated states of some rows of trajectory k."""
         trajectory, slopes = self.trajectories[k], self.slopes[k]
         t, u = trajectory.t, trajectory.u
 
         def motion(now: float, x: Array) -> Array:
+            self.calls += 1
             inputs = [np.interp(now, t, column) for column in u.T]
             row = np.array([[*x, *inputs, *([now] if self.time_feature else [])]])
             place = min(int(np.searchsorted(t, now)), len(t) - 1)
@@ -210,7 +218,7 @@ class _Pieces:
         return columns
 
     def _left(self, laws: list[Law], piece: int, x0: Array) -> Array:
-        if self.until is not None and time.perf_counter() > self.until:
+        if self.shooting.is_over(self.until):
             raise TimeoutError
         k, rows = self.pieces[piece]
         simulated = self.shooting.simulate(laws, k, rows, x0)
