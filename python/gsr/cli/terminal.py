@@ -286,6 +286,15 @@ def laws_text(
     return "\n\n".join([*parts, _summary(model, rows, seed)])
 
 
+def motion_text(model: Any) -> list[str]:
+    """Return what simulations leave of each state, if the model is one of equations of motion."""
+    left = getattr(model, "simulation_error_", None)
+    if not left:
+        return []
+    told = (f"{name} {error:.3g} (noise {model.noise_[name]:.3g})" for name, error in left.items())
+    return [f"simulations leave {', '.join(told)}"]
+
+
 def _as_table(rows: Sequence[EquationRow], names: tuple[str, ...]) -> str:
     from gsr._table_forms import TERMINAL, as_text, terminal_width
 

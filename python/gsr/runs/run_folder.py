@@ -269,7 +269,7 @@ def read(folder: PathLike) -> dict[str, Any]:
     return found
 
 
-def load_model(path: PathLike) -> GSRRegressor:
+def load_model(path: PathLike) -> Any:
     """Return the model of a model file or of a run folder."""
     from gsr import saving
 
