@@ -18,6 +18,8 @@ from gsr.lazy import sympy
 from gsr.traits import TRAITS, UNKNOWN, Traits
 
 Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
 Function = Callable[[Array], Any]
 Symbolic = str | Callable[[Any], Any]
 

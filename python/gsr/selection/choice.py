@@ -31,12 +31,11 @@ from gsr.selection.fitted import FittedLaw, Training
 from gsr.selection.grammar import basis_function
 from gsr.selection.kinds import bits_above, has_length, of_different_kinds, shortest_first
 from gsr.selection.noise import OF_MEDIAN, Loss, Noise, neighbour_values, robust_scale
-from gsr.selection.residuals import Indices
 from gsr.selection.simplify import duplicates
 from gsr.selection.target_scale import attempted, residuals
 from gsr.threads import one_thread
 from gsr.traits import DIVISION, LOGARITHM, TANGENT
-from gsr.transformation import Array
+from gsr.transformation import Array, Indices
 
 #: Laws of a rough ranking whose description lengths are compared.
 FEW = 6

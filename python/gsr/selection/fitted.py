@@ -9,7 +9,6 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gsr import _core
 from gsr.encoding import evaluate, law_complexity
@@ -17,7 +16,7 @@ from gsr.encoding.rows import WEIGHTED, factors
 from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.selection.noise import Loss, Noise
-from gsr.transformation import Array
+from gsr.transformation import Array, Indices
 
 #: What fitting or inverting a law may raise; such a law is left out.
 FAILURES = (GSRError, ArithmeticError, ValueError, IndexError, np.linalg.LinAlgError)
@@ -31,7 +30,6 @@ TINY = float(np.finfo(float).tiny)
 
 AnyMatrix = Sequence[Sequence[Any]]
 Weigh = Callable[[Array], Array]
-Indices = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gsr.exceptions import GSRError
-from gsr.selection.fitted import Indices, LawLike, Training, constants, norms, weights
+from gsr.selection.fitted import LawLike, Training, constants, norms, weights
 from gsr.selection.noise import OF_MEDIAN, Noise
 from gsr.selection.target_scale import Linearised, TargetScale, linear_rows, linearise, residuals
-from gsr.transformation import Array
+from gsr.transformation import Array, Indices
 
 if TYPE_CHECKING:
     from gsr.selection.entry import FrontEntry
