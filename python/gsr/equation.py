@@ -18,6 +18,7 @@ from gsr.encoding.matrices import Decoder
 from gsr.encoding.rows import Argument, Matrix, is_constant, rows
 from gsr.encoding.writing import Writer, shown_name, text, weighted_sum
 from gsr.exceptions import GSRError, PredictionWarning
+from gsr.files import check_utf8
 from gsr.lazy import sympy
 from gsr.library import Library
 from gsr.prediction.explicit import explicit
@@ -320,6 +321,8 @@ def check_names(names: tuple[str, ...], target_name: str, n_features: int) -> No
     twice = [name for name, count in Counter(everything).items() if count > 1]
     if twice:
         raise GSRError(f"names must differ, but {twice[0]!r} is there twice")
+    for name in everything:
+        check_utf8("the name", str(name))
 
 
 def nonzero(

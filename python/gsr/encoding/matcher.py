@@ -538,10 +538,6 @@ class Composer:
 
 
 def _base_and_power(expression: Any) -> tuple[Any, Any]:
-    """Return base and exponent, which is exact if it is a multiple of one half."""
     if isinstance(expression, sympy.exp):
         return expression, sympy.Integer(1)
-    base, power = expression.as_base_exp()
-    if power.is_Float and (2 * power) % 1 == 0:
-        power = sympy.Rational(int(2 * power), 2)
-    return base, power
+    return expression.as_base_exp()  # type: ignore[no-any-return]

@@ -278,6 +278,8 @@ SHORTEST = "shortest description"
 LONGEST = 60
 #: How a choice by the row of the table is called.
 BY_INDEX = "index"
+#: Chosen among laws for a derivative.
+BY_SERIES = "series"
 #: Laws of other kinds that are compared with the chosen one.
 COMPARED = 3
 NAMES = {
@@ -359,6 +361,8 @@ def _compared(chosen: FrontEntry, rival: FrontEntry) -> str:
 def _by_criterion(criterion: str, value: float | None) -> str:
     if criterion == BY_INDEX:
         return "chosen by its number in the table"
+    if criterion == BY_SERIES:
+        return "its integral describes the measured series in the fewest bits"
     if criterion.startswith("simplest within"):
         return f"the simplest law with an error within {criterion.split()[-1]} of the least"
     name = NAMES.get(criterion, f"least value of {criterion}")
