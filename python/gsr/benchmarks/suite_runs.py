@@ -210,7 +210,7 @@ def _over(field: str, middle: Callable[[list[float]], float]) -> Callable[[Runs]
         values = [getattr(row, field) for row in runs]
         if field == "seconds":  # a run that raised took no time worth a mean
             values = [value for value in values if math.isfinite(value)]
-        else:  # a prediction that failed is no prediction, and must not improve the mean
+        else:  # failed predictions must not improve the mean
             values = [value if math.isfinite(value) else math.inf for value in values]
         return middle(values) if values else None
 

@@ -26,7 +26,7 @@ Write = Callable[[], Expression]
 
 
 class Body:
-    """Statements of a function, and the functions of one's own that they call."""
+    """Statements of a function, and the user's functions that they call."""
 
     def __init__(self, dialect: Dialect, prefix: str, taken: set[str]) -> None:
         self.dialect, self.prefix, self.taken = dialect, prefix, set(taken)
@@ -192,7 +192,7 @@ STEEP = 4.0
 
 
 class Solution(NamedTuple):
-    """A candidate for y, and what speaks against it."""
+    """A candidate for y; a lower rank is preferred."""
 
     y: Expression
     rank: float

@@ -78,7 +78,7 @@ def sides(text: str, grammar: Grammar) -> list[Node]:
 
 
 def parse(text: str, grammar: Grammar) -> Node:
-    """Return the tree of a text that is no equation."""
+    """Return the tree of a text without an equals sign."""
     found = sides(text, grammar)
     if len(found) > 1:
         raise GSRError(f"{text!r} must be an expression, without '='")

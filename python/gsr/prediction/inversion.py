@@ -70,7 +70,7 @@ class SignRule:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The training rows, to be asked for the y of the one nearest to a new row."""
+    """The training rows; returns the y of the one nearest to a new row."""
 
     scale: Array
     X: Array
@@ -189,7 +189,7 @@ class Branches:
         signed: Array | None = None,
         sides: Indices | None = None,
     ) -> tuple[Array, Mask]:
-        """Return one candidate of each column, and where it is no more than a guess.
+        """Return one candidate of each column, and where it is a guess.
 
         What was verified on the training data counts first, then the range of y, then the
         nearest training row. The sign rule is about `signed`, the candidates unless given.

@@ -208,7 +208,7 @@ class Reader(Builder):
     # ---- numbers and names --------------------------------------------------------------------
 
     def exponent(self, node: Node) -> Any:
-        """Return an exponent; a multiple of one half is no constant to fit."""
+        """Return an exponent; a multiple of one half is not fitted."""
         value = self.build(node, free=not node.names().isdisjoint(self.variables))
         if value.is_Float:
             return exact(value) or self.constant(float(value))

@@ -314,7 +314,7 @@ def _fits(equation: Equation, names: Sequence[str], tables: Tables) -> bool:
 def _named(
     form: Callable[[Any], IntegerMatrix], basis: Any, text: str, names: Sequence[str]
 ) -> IntegerMatrix:
-    """Encode a basis function; a message speaks of the user's names."""
+    """Encode a basis function; error messages use the user's names."""
     try:
         return form(basis)
     except FAILURES as error:

@@ -82,7 +82,7 @@ def best(
 def _safest(
     ranked: Sequence[FrontEntry], policy: str, by_length: bool, until: float | None
 ) -> FrontEntry:
-    """Return the best law that is tame, or a wild one that describes the data much better.
+    """Return the best law that is well behaved, or one that describes the data much better.
 
     A term that lives on one or two rows is fitted to their noise, and the error of a law with
     several solutions for y is that of the nearest one, which new rows do not tell: such laws are

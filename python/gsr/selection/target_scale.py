@@ -39,7 +39,7 @@ NEWTON_STEPS = 30
 #: it, or has no solution.
 FIRST_STEPS = 8
 SOLVED = 1e-10
-#: A row whose slope of g is below this part of the median must not rule the others: derivatives
+#: A row whose slope of g is below this part of the median must not dominate: derivatives
 #: there may be so many times their medians.
 FLATTEST = 1e-3
 LARGEST = 1e3
