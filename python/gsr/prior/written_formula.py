@@ -15,7 +15,7 @@ from gsr.encoding.rows import IntegerMatrix
 from gsr.encoding.sympy_forms import number_and_rest
 from gsr.equation import Equation, check_names
 from gsr.exceptions import GSRError
-from gsr.formula.symbolic import FAILURES, guarded
+from gsr.formula import FAILURES, guarded
 from gsr.lazy import sympy
 from gsr.library import Library, resolve
 from gsr.options import check_parameters
