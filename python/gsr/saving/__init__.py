@@ -380,7 +380,7 @@ class Writer:
 
 
 def _known(entry: FrontEntry, name: str) -> Any:
-    """Return a property that is computed from training data; None if it cannot be had."""
+    """Return a property that is computed from training data; None if that fails."""
     if entry.data is None and name not in vars(entry):
         return None
     try:

@@ -350,7 +350,7 @@ def _price(law: _Written) -> float:
 
 
 def _branch_bits(entry: FrontEntry) -> float:
-    """Return what it takes to say which solution for y is meant, if no rule of the law says so.
+    """Return the bits that select the solution for y, where no rule of the law selects it.
 
     That is one bit for each row, or the greater residuals if one side is meant for all.
     """
