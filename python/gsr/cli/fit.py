@@ -6,7 +6,8 @@ import argparse
 import json
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -186,7 +187,6 @@ def _fit(arguments: argparse.Namespace) -> int:
 def _fit_table(config: Config, arguments: argparse.Namespace) -> int:
     from gsr.cli.fit_data import load
     from gsr.files import Source, WritingError, sha256
-    from gsr.runs import run_folder
     from gsr.runs.outcome import Outcome
     from gsr.tables import path_of
 
@@ -200,21 +200,39 @@ def _fit_table(config: Config, arguments: argparse.Namespace) -> int:
     digest = sha256(file) if file is not None and folder is not None else None
     with config.locating():
         data = load(source, config)
-    if folder is not None:
-        folder = run_folder.prepare(folder, config.get("run", "overwrite"), config=config)
     columns = data.columns[0] if data.y.ndim == 1 else list(data.columns)
-    config = config.changed({("data", "target"): columns})
-    with config.locating(), terminal.terminated_like_interrupted():
-        model = _search(config, data)
-    outcome = Outcome(model, data.X, data.y, config, digest, data.weights)
-    with terminal.uninterrupted():
-        failures = _write(outcome, folder, arguments.save)
+    changed = config.changed({("data", "target"): columns})
+    with _run_folder(folder, config) as folder:
+        with changed.locating(), terminal.terminated_like_interrupted():
+            model = _search(changed, data)
+        outcome = Outcome(model, data.X, data.y, changed, digest, data.weights)
+        with terminal.uninterrupted():
+            failures = _write(outcome, folder, arguments.save)
     try:
         _print(outcome, arguments)
     except WritingError as error:
         failures.append(str(error))
     _log_left_out(outcome, data)
     return _ending(outcome, failures)
+
+
+@contextmanager
+def _run_folder(folder: str | Path | None, config: Config) -> Iterator[Path | None]:
+    """Make the run folder ready, if there is one, and keep other runs out of it."""
+    from gsr.runs import run_folder
+    from gsr.runs.folder_lock import FolderLock
+
+    if folder is None:
+        yield None
+        return
+    path = run_folder.prepare(folder, config.get("run", "overwrite"), config=config)
+    lock = FolderLock(path)
+    lock.take()
+    try:
+        run_folder.remove_drafts(path)
+        yield path
+    finally:
+        lock.release()
 
 
 def _check_folder(config: Config, folder: str | Path | None) -> None:
