@@ -184,7 +184,6 @@ def _fit(arguments: argparse.Namespace) -> int:
 def _fit_table(config: Config, arguments: argparse.Namespace) -> int:
     from gsr.cli import fit_data, fit_series
     from gsr.files import Source, WritingError, sha256
-    from gsr.runs import run_folder
     from gsr.tables import path_of
 
     for section in config.ignored():
@@ -199,19 +198,37 @@ def _fit_table(config: Config, arguments: argparse.Namespace) -> int:
     with config.locating():
         is_series = config.get("data", "time") is not None
         data = (fit_series if is_series else fit_data).load(source, config)
-    if folder is not None:
-        folder = run_folder.prepare(folder, config.get("run", "overwrite"), config=config)
     config = config.changed({("data", "target"): data.asked})
-    with config.locating(), terminal.terminated_like_interrupted(), _quiet(config):
-        outcome = _search(config, data, digest)
-    with terminal.uninterrupted():
-        failures = _write(outcome, folder, arguments.save)
+    with _run_folder(folder, config) as folder:
+        with config.locating(), terminal.terminated_like_interrupted(), _quiet(config):
+            outcome = _search(config, data, digest)
+        with terminal.uninterrupted():
+            failures = _write(outcome, folder, arguments.save)
     try:
         _print(outcome, arguments)
     except WritingError as error:
         failures.append(str(error))
     _log_left_out(outcome, data)
     return _ending(outcome, failures)
+
+
+@contextmanager
+def _run_folder(folder: str | Path | None, config: Config) -> Iterator[Path | None]:
+    """Make the run folder ready, if there is one, and keep other runs out of it."""
+    from gsr.runs import run_folder
+    from gsr.runs.folder_lock import FolderLock
+
+    if folder is None:
+        yield None
+        return
+    path = run_folder.prepare(folder, config.get("run", "overwrite"), config=config)
+    lock = FolderLock(path)
+    lock.take()
+    try:
+        run_folder.remove_drafts(path)
+        yield path
+    finally:
+        lock.release()
 
 
 def _check_folder(config: Config, folder: str | Path | None) -> None:
