@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from gsr.classifier import GSRClassifier
     from gsr.dynamics.estimator import GSRDynamics
     from gsr.equation import Equation
     from gsr.estimator import GSRRegressor
@@ -23,15 +24,18 @@ if TYPE_CHECKING:
     from gsr.prior.fitted_formula import FittedFormula
     from gsr.prior.written_formula import fit_formula
     from gsr.saving import load
+    from gsr.transformer import GSRTransformer
 
 #: Loaded when first used, so that `import gsr` stays light.
 _HOMES = {
     "DomainWarning": "exceptions",
     "Equation": "equation",
     "FittedFormula": "prior.fitted_formula",
+    "GSRClassifier": "classifier",
     "GSRDynamics": "dynamics.estimator",
     "GSRError": "exceptions",
     "GSRRegressor": "estimator",
+    "GSRTransformer": "transformer",
     "InterruptedWarning": "exceptions",
     "Library": "library",
     "MissingWarning": "exceptions",
@@ -46,9 +50,11 @@ __all__ = [
     "DomainWarning",
     "Equation",
     "FittedFormula",
+    "GSRClassifier",
     "GSRDynamics",
     "GSRError",
     "GSRRegressor",
+    "GSRTransformer",
     "InterruptedWarning",
     "Library",
     "MissingWarning",
