@@ -18,6 +18,8 @@ if TYPE_CHECKING:
         MissingWarning,
         PredictionWarning,
     )
+    from gsr.implicit.estimator import GSRImplicit
+    from gsr.implicit.law import ImplicitLaw
     from gsr.info import core_info
     from gsr.library import Library, Transformation
     from gsr.prior.fitted_formula import FittedFormula
@@ -31,7 +33,9 @@ _HOMES = {
     "FittedFormula": "prior.fitted_formula",
     "GSRDynamics": "dynamics.estimator",
     "GSRError": "exceptions",
+    "GSRImplicit": "implicit.estimator",
     "GSRRegressor": "estimator",
+    "ImplicitLaw": "implicit.law",
     "InterruptedWarning": "exceptions",
     "Library": "library",
     "MissingWarning": "exceptions",
@@ -48,7 +52,9 @@ __all__ = [
     "FittedFormula",
     "GSRDynamics",
     "GSRError",
+    "GSRImplicit",
     "GSRRegressor",
+    "ImplicitLaw",
     "InterruptedWarning",
     "Library",
     "MissingWarning",
