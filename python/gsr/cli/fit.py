@@ -40,6 +40,7 @@ examples:
   gsr fit planets.csv --target period --drop body
   gsr fit data.csv --features mass,speed --target energy --units 'mass=kg,speed=m/s,energy=J'
   gsr fit data.csv --target height,weight        a law for each of them
+  gsr fit data.csv --implicit                    a law between all columns
   gsr fit data.csv --max-time 60 -o runs/first && gsr report runs/first -o first.html
   gsr fit --config run.toml --set run.max_time=600 --set 'data.target="flow rate"'
   gsr fit series.csv --time t                    equations of motion; columns are states
@@ -70,6 +71,11 @@ def add(commands: terminal.Parsers) -> None:
     running.add_argument("--config", metavar="FILE", help="settings in TOML; flags count more")
     running.add_argument(
         "--set", metavar="KEY=VALUE", action="append", default=[], help="section.key=value"
+    )
+    running.add_argument(
+        "--implicit",
+        action="store_true",
+        help="look for a law F(x1, ..., xn) = 0 between all columns, none of them the target",
     )
     output.add_argument(
         "--save", metavar="FILE", type=terminal.writable_file, help="write the model, JSON"
@@ -178,6 +184,10 @@ def _config(arguments: argparse.Namespace) -> Config:
 def _fit(arguments: argparse.Namespace) -> int:
     config = _config(arguments)
     with terminal.show_log(config.get("log", "level")):
+        if arguments.implicit:
+            from gsr.cli import implicit
+
+            return implicit.fit(config, arguments)
         return _fit_table(config, arguments)
 
 

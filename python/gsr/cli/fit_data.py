@@ -101,8 +101,11 @@ class FitData:
         return self.columns[0] if self.y.ndim == 1 else list(self.columns)
 
 
-def load(source: Source, config: Config) -> FitData:
-    """Read the table of a configuration, whose section `data` says what to take of it."""
+def load(source: Source, config: Config, implicit: bool = False) -> FitData:
+    """Read the table of a configuration, whose section `data` says what to take of it.
+
+    For implicit laws the last column is a target like any other.
+    """
     data = config.section("data")
     roles: dict[str, list[str]] = {}
 
@@ -116,7 +119,7 @@ def load(source: Source, config: Config) -> FitData:
     targets, n = tuple(roles["target"]), len(roles["target"])
     for note in table.notes:
         log.info("%s", note)
-    if data["target"] is None:
+    if data["target"] is None and not implicit:
         log.info("the target is the last column, %r; --target chooses another", targets[0])
     table = complete(table, data["missing"])
     place = {name: number for number, name in enumerate(table.names)}
@@ -135,7 +138,8 @@ def load(source: Source, config: Config) -> FitData:
     )
     if not any(config.is_set(*key) for key in NAMING):
         found = _without_constants(found, table.origin)
-    _warn_of_copies(found)
+    if not implicit:
+        _warn_of_copies(found)
     return found
 
 

@@ -310,13 +310,17 @@ def read(folder: PathLike) -> dict[str, Any]:
 def load_model(path: PathLike) -> Any:
     """Return the model of a model file or of a run folder."""
     from gsr import saving
+    from gsr.estimator import GSRRegressor
 
     place = Path(path)
     if place.is_dir():
         if not (has_result(place) and (place / "model.json").exists()):
             read(place)  # raises an error if it is no run folder
         place = place / "model.json"
-    return saving.load(place)
+    model = saving.load(place)
+    if not isinstance(model, GSRRegressor):
+        raise GSRError(f"{place} holds an implicit law, which has no target: use gsr.load")
+    return model
 
 
 def last_changed(paths: Iterable[Path]) -> float | None:

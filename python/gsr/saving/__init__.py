@@ -47,21 +47,29 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     content = writer.model(model)
     own = writer.transformations.values()
     document = {
-        "format": FORMAT,
-        "format_version": VERSION,
-        "gsr_version": gsr.__version__,
-        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "transformations": {entry.name: _described(entry) for entry in own},
         "libraries": writer.libraries,
         "model": content,
         "training_rows": writer.training_rows,
+    }
+    write_document(document, path)
+
+
+def write_document(content: Mapping[str, Any], path: str | PathLike[str]) -> None:
+    """Write a model, as plain data, to a file with its format and checksum."""
+    document = {
+        "format": FORMAT,
+        "format_version": VERSION,
+        "gsr_version": gsr.__version__,
+        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        **content,
     }
     head = {"format": FORMAT, "checksum": _checksum(document)}
     write_whole(_written({**head, **document}) + "\n", path)
 
 
 def load(path: str | PathLike[str], transformations: Sequence[Transformation] = ()) -> Any:
-    """Read a model that `GSRRegressor.save` or `GSRDynamics.save` has written.
+    """Read a model that the `save` of an estimator has written.
 
     Parameters
     ----------
@@ -72,7 +80,7 @@ def load(path: str | PathLike[str], transformations: Sequence[Transformation] = 
 
     Returns
     -------
-    GSRRegressor or GSRDynamics
+    GSRRegressor, GSRDynamics or GSRImplicit
         Fitted. It predicts the same, bit for bit; its training data are not in it.
 
     Raises
@@ -82,7 +90,12 @@ def load(path: str | PathLike[str], transformations: Sequence[Transformation] = 
     """
     try:
         own = _by_name(transformations)
-        return _model(_document(read_whole(path)), own)
+        document = _document(read_whole(path))
+        if "implicit" in document:
+            from gsr.implicit import files
+
+            return files.model(document["implicit"])
+        return _model(document, own)
     except GSRError as error:
         name = os.fspath(path)
         raise GSRError(str(error) if str(name) in str(error) else f"{name}: {error}") from error
