@@ -19,6 +19,8 @@ if TYPE_CHECKING:
         MissingWarning,
         PredictionWarning,
     )
+    from gsr.implicit.estimator import GSRImplicit
+    from gsr.implicit.law import ImplicitLaw
     from gsr.info import core_info
     from gsr.library import Library, Transformation
     from gsr.prior.fitted_formula import FittedFormula
@@ -34,8 +36,10 @@ _HOMES = {
     "GSRClassifier": "classifier",
     "GSRDynamics": "dynamics.estimator",
     "GSRError": "exceptions",
+    "GSRImplicit": "implicit.estimator",
     "GSRRegressor": "estimator",
     "GSRTransformer": "transformer",
+    "ImplicitLaw": "implicit.law",
     "InterruptedWarning": "exceptions",
     "Library": "library",
     "MissingWarning": "exceptions",
@@ -53,8 +57,10 @@ __all__ = [
     "GSRClassifier",
     "GSRDynamics",
     "GSRError",
+    "GSRImplicit",
     "GSRRegressor",
     "GSRTransformer",
+    "ImplicitLaw",
     "InterruptedWarning",
     "Library",
     "MissingWarning",

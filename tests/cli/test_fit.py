@@ -57,7 +57,7 @@ def test_a_law_is_printed_and_nothing_written(fit: Any, data: Path) -> None:
     assert law == "y = 2 a b"
     assert head.split() == ["#", "nodes", "RMSE", "law"]
     assert sum(line.startswith(">") for line in told.out.splitlines()) == 1
-    assert "nothing but rounding: the law is exact" in told.out
+    assert "exact: only rounding errors are left" in told.out
     assert "until an exact law was found" in told.out
     assert told.err == ""
     assert [path.name for path in data.parent.iterdir()] == ["data.csv"]
@@ -132,7 +132,7 @@ def test_missing_rows_can_be_left_out(fit: Any, data: Path) -> None:
     data.write_text(data.read_text() + "r,1,,2\n")
     told = fit("--target", "y", "--missing", "drop")
     assert told.out.startswith("y = 2 a b\n")
-    assert "1 of 16 rows miss a value, in 'b', and are left out" in told.err
+    assert "1 of 16 rows have missing values, in 'b', and are left out" in told.err
 
 
 def test_rows_without_weight_or_held_out_are_not_counted(fit: Any, data: Path) -> None:
@@ -329,7 +329,7 @@ def test_predictions_for_other_tables(
     one, two = csv.DictReader(io.StringIO(told.out))
     assert float(one["y predicted"]) == pytest.approx(4, abs=0.1)
     assert two["b"] == "" and two["y predicted"] == "nan"
-    assert "1 of 2 rows miss a value" in told.err
+    assert "1 of 2 rows have missing values" in told.err
     table.write_text("1,2\n3,4\n")
     assert main(["predict", str(run), str(table)]) == 0
     assert "taken in their order, as a, b" in capsys.readouterr().err
@@ -462,3 +462,37 @@ def test_cluster_runs_take_errors_too(measured: Path) -> None:
     wrong = config.parse(text.replace('"s"', '"t"'), folder=measured.parent)
     with pytest.raises(gsr.GSRError, match=r"line 4: data.errors: .* no column 't'"):
         pose(wrong, "run.toml", 1)
+
+
+# ---- implicit laws -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ring(tmp_path: Path) -> Path:
+    path, angle = tmp_path / "ring.csv", np.linspace(0, 6, 60)
+    columns = np.c_[2 * np.cos(angle), np.sin(angle)]
+    np.savetxt(path, columns, "%.17g", ",", header="x,y", comments="")
+    return path
+
+
+def test_an_implicit_law(ring: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = ring.with_name("model.json")
+    assert main(["fit", str(ring), "--implicit", "--save", str(model)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "y^2 + 0.25 x^2 = 1"
+    assert "leaves: rounding" in lines
+    assert str(gsr.load(model).equation_) == lines[0]
+    assert main(["show", str(model)]) == 2
+    assert "implicit law" in capsys.readouterr().err
+
+
+def test_an_implicit_law_as_json(ring: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", str(ring), "--implicit", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["laws"][-1]["equation"] == "y^2 + 0.25 x^2 = 1"
+    assert found["laws"][-1]["chosen"]
+
+
+def test_an_implicit_law_has_no_target(ring: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", str(ring), "--implicit", "--target", "y"]) == 2
+    assert "no use for data.target" in capsys.readouterr().err

@@ -46,17 +46,20 @@ def _check_output(output: Path | None, overwrite: bool, model: str, *inputs: str
     files.check_output(output, chain(inputs, own_files(model)), overwrite)
 
 
-def _loaded(path: str, target: str | None) -> dict[str, GSRRegressor]:
-    """Return the models of a file or of a run, also of one that goes on, by their targets."""
+def _loaded(path: str) -> Any:
+    """Return the model of a file or of a run, also of one that goes on."""
     from gsr.runs.run_folder import load_model
 
-    if Path(path).is_dir():
-        from gsr.cli.island_results import finished
+    if not Path(path).is_dir():
+        return load_model(path)
+    from gsr.cli.island_results import finished
 
-        with finished(path) as folder:
-            model = load_model(folder)
-    else:
-        model = load_model(path)
+    with finished(path) as folder:
+        return load_model(folder)
+
+
+def _by_target(model: Any, target: str | None) -> dict[str, GSRRegressor]:
+    """Return the regressors of a model by their targets, or that of one of them."""
     several: dict[str, GSRRegressor] = getattr(model, "models_", None) or {
         model.equation_.target_name: model
     }
@@ -97,7 +100,7 @@ def _predict(arguments: argparse.Namespace) -> int:
     from gsr.runs.outcome import as_csv
 
     _check_output(arguments.output, arguments.overwrite, arguments.model, arguments.data)
-    models = _loaded(arguments.model, arguments.target)
+    models = _by_target(_loaded(arguments.model), arguments.target)
     if len(models) > 1 and arguments.index is not None:
         raise GSRError("--index is of one front: choose its --target")
     if arguments.errors is not None and arguments.interval is None:
@@ -165,7 +168,9 @@ def _features(table: Table, arguments: argparse.Namespace) -> tuple[Array, Array
     n_read = table.values.shape[1] - (arguments.errors is not None)
     gaps = int((~np.isfinite(table.values).all(axis=1)).sum())
     if gaps:
-        terminal.complain(f"{gaps} of {len(table.values)} rows miss a value; they are given nan")
+        terminal.complain(
+            f"{gaps} of {len(table.values)} rows have missing values; their prediction is nan"
+        )
     sigma = None if arguments.errors is None else deviations(table, n_read)
     return table.values[:, :n_read], sigma
 
@@ -214,15 +219,17 @@ def _add_show(commands: terminal.Parsers) -> None:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    models = _loaded(arguments.model, arguments.target).values()
+    model = _loaded(arguments.model)
+    models = _by_target(model, arguments.target).values()
     if arguments.latex:
-        texts = [model.latex_table() for model in models]
+        texts = [each.latex_table() for each in models]
     else:
         texts = [
-            f"{terminal.laws_text(model, model.equations_, arguments.top)}\n\n"
-            f"{_constants(model._entry(arguments.index))}"
-            for model in models
+            f"{terminal.laws_text(each, each.equations_, arguments.top)}\n\n"
+            f"{_constants(each._entry(arguments.index))}"
+            for each in models
         ]
+        texts += terminal.motion_text(model)
     terminal.show("\n\n".join(texts))
     return terminal.OK
 
@@ -263,11 +270,15 @@ def _add_export(commands: terminal.Parsers) -> None:
 
 def _export(arguments: argparse.Namespace) -> int:
     _check_output(arguments.output, arguments.overwrite, arguments.model)
-    models = _loaded(arguments.model, arguments.target)
-    if len(models) > 1:
+    model = _loaded(arguments.model)
+    models = _by_target(model, arguments.target)
+    if arguments.target is None and arguments.index is None and hasattr(model, "simulate"):
+        source = model.export(arguments.language, name=arguments.name)
+    elif len(models) > 1:
         raise GSRError(f"the model has several targets: choose a --target of {', '.join(models)}")
-    (model,) = models.values()
-    source = model.export(arguments.language, index=arguments.index, name=arguments.name)
+    else:
+        (law,) = models.values()
+        source = law.export(arguments.language, index=arguments.index, name=arguments.name)
     terminal.show_or_write(source, arguments.output)
     return terminal.OK
 

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gsr import files
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -156,15 +158,13 @@ def counted(number: int, what: str) -> str:
 def complain(message: str) -> None:
     """Print a message on standard error, if that is open."""
     with contextlib.suppress(OSError, ValueError):
-        print(f"gsr: {message}", file=sys.stderr)
+        print(files.printable(f"gsr: {message}"), file=sys.stderr)
 
 
 def complain_of(error: Exception) -> int:
     """Print an error on standard error, and return the exit code."""
-    from gsr.files import WritingError
-
     complain(str(error))
-    return NOT_WRITTEN if isinstance(error, WritingError) else FAILED
+    return NOT_WRITTEN if isinstance(error, files.WritingError) else FAILED
 
 
 def show(text: str) -> None:
@@ -172,8 +172,8 @@ def show(text: str) -> None:
 
     A pipe that nobody reads is a `BrokenPipeError`.
     """
-    from gsr.files import WritingError
-
+    if sys.stdout.isatty():
+        text = files.printable(text)
     try:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         sys.stdout.flush()
@@ -181,15 +181,13 @@ def show(text: str) -> None:
         raise
     except OSError as error:
         silence()
-        raise WritingError(f"cannot write to standard output: {error.strerror}") from error
+        raise files.WritingError(f"cannot write to standard output: {error.strerror}") from error
     except UnicodeEncodeError:
-        sys.stdout.buffer.write((text + "\n").encode("utf-8"))
+        sys.stdout.buffer.write((files.printable(text) + "\n").encode("utf-8"))
 
 
 def show_or_write(text: str, path: Path | None) -> None:
     """Print a result, or write it to a file."""
-    from gsr import files
-
     if path is None:
         show(text)
     else:
@@ -286,6 +284,15 @@ def laws_text(
     if len(others) > 1:
         parts.append(_as_table(others, RANKED))
     return "\n\n".join([*parts, _summary(model, rows, seed)])
+
+
+def motion_text(model: Any) -> list[str]:
+    """Return what simulations leave of each state, if the model is one of equations of motion."""
+    left = getattr(model, "simulation_error_", None)
+    if not left:
+        return []
+    told = (f"{name} {error:.3g} (noise {model.noise_[name]:.3g})" for name, error in left.items())
+    return [f"simulations leave {', '.join(told)}"]
 
 
 def _as_table(rows: Sequence[EquationRow], names: tuple[str, ...]) -> str:

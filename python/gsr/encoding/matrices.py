@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from gsr import _core
-from gsr.encoding.composer import Composer
 from gsr.encoding.fold import Arithmetic, fold
-from gsr.encoding.matcher import Matcher
+from gsr.encoding.matcher import Composer, Matcher
 from gsr.encoding.rows import (
     VARIABLE,
     WEIGHTED,

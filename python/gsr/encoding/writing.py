@@ -60,7 +60,7 @@ class Written:
 
     @property
     def text(self) -> str:
-        """The text where nothing stands beside it."""
+        """The text of the part alone."""
         return _joined(self.powers(1)) if self.sum is None else self.sum
 
 
@@ -225,7 +225,7 @@ def fraction(above: Iterable[str], below: Sequence[str], raised: bool) -> str:
 
 
 def is_number(shown: str) -> bool:
-    """Tell whether a text is a number without sign and exponent."""
+    """Return whether a text is a number without sign and exponent."""
     return shown.replace(".", "", 1).isdigit()
 
 
@@ -239,7 +239,7 @@ def _power(base: str, n: float) -> str:
 
 
 def is_closed(shown: str) -> bool:
-    """Tell whether the text is a name, a call, or in brackets as a whole."""
+    """Return whether the text is a name, a call, or in brackets as a whole."""
     shown = QUOTED.sub("q", shown)
     name, bracket, _ = shown.partition("(")
     if name and not name.isidentifier():

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,8 +18,8 @@ import numpy.typing as npt
 
 from gsr.encoding import evaluate
 from gsr.encoding.writing import number as shortened
-from gsr.encoding.writing import shown_name, text, weighted_sum
-from gsr.exceptions import GSRError, PredictionWarning
+from gsr.encoding.writing import shown_name
+from gsr.exceptions import GSRError
 from gsr.plotting import drawing
 from gsr.plotting.dependence import dependence, features
 from gsr.plotting.drawing import INK, MAIN, MUTED, PICK, dots, number, plain, style, write
@@ -233,9 +232,7 @@ class Rows:
     def of(cls, entry: FrontEntry, X: Array, y: Array, sigma: Array | None = None) -> Rows:
         """Predict the rows, or a sample of them."""
         table, target = sampled(X), sampled(y)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PredictionWarning)
-            prediction = entry.equation.predict(table)
+        prediction = entry.equation.solution(table).values
         good = np.isfinite(prediction) & np.isfinite(target)
         known = None if sigma is None else sampled(sigma)[good]
         n_missing = int((~good).sum())
@@ -424,7 +421,7 @@ def terms(ax: Axes, entry: FrontEntry, X: Array) -> None:
     good = np.isfinite(values).all(axis=1)
     n = int((~good).sum())
     note = f" ({n} of {len(X)} rows left out: undefined)" if n else ""
-    left = _left_side(entry)
+    left = law.left_side()
     scale = f"contribution to {plain(left)}"
     if left != shown_name(law.target_name):
         scale += ", on the scale of the law's left side"
@@ -433,7 +430,8 @@ def terms(ax: Axes, entry: FrontEntry, X: Array) -> None:
     ax.spines["left"].set_visible(False)
     ax.grid(False, axis="y")
     if values[good].size:
-        _spans(ax, _term_names(entry), values[good])
+        names = (plain(_brief(term), LONGEST_TERM) for term in law.feature_terms())
+        _spans(ax, [name.replace("-", "−", 1) for name in names], values[good])
     else:
         write(ax, 0.5, 0.5, "nothing to draw", ha="center")
 
@@ -462,26 +460,3 @@ def _spans(ax: Axes, names: Sequence[str], values: Array) -> None:
 
 def _name(entry: FrontEntry) -> str:
     return plain(entry.equation.target_name)
-
-
-def _left_side(entry: FrontEntry) -> str:
-    law = entry.equation
-    names = (law.target_name,)
-    parts = zip(law.beta, law.psi, law.absolute_target, strict=True)
-    return weighted_sum(
-        [(float(b), partial(_written, m, law.target_library, names, bars)) for b, m, bars in parts]
-    )
-
-
-def _term_names(entry: FrontEntry) -> list[str]:
-    law = entry.equation
-    parts = zip(law.alpha, law.phi, law.absolute_features, strict=True)
-    written = (
-        weighted_sum([(float(a), partial(_written, m, law.library, law.feature_names, bars))])
-        for a, m, bars in parts
-    )
-    return [plain(_brief(term), LONGEST_TERM).replace("-", "−", 1) for term in written]
-
-
-def _written(matrix: Any, library: Any, names: Any, bars: Any, size: str) -> str:
-    return text(matrix, library, names, absolute=bars, coefficient=size)
