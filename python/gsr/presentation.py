@@ -280,7 +280,7 @@ class Presentation:
 
         Parameters
         ----------
-        kind : {"summary", "front", "fit", "residuals", "convergence", "terms"}
+        kind : {"summary", "curve", "front", "fit", "residuals", "convergence", "terms"}
             What to draw.
         **options
             See `gsr.plotting`: `X`, `y`, `index`, `ax`.

@@ -238,11 +238,9 @@ def _check_model_file(config: Config, folder: str | Path | None, path: Path | No
 def _search(config: Config, data: FitData) -> Any:
     import warnings
 
-    from gsr.cli.fit_data import NamedRegressor
+    from gsr.cli.fit_data import regressor
 
-    asked = config.estimator_options()
-    asked.setdefault("verbose", sys.stderr.isatty())
-    model = NamedRegressor(**asked).named(data.names, *data.targets)
+    model = regressor(config, data, verbose=sys.stderr.isatty())
     with warnings.catch_warnings():
         if config.get("log", "level") == "error":
             warnings.simplefilter("ignore")

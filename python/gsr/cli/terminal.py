@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ OK, NO_LAW, FAILED, NOT_WRITTEN, INTERRUPTED = 0, 1, 2, 3, 130
 COMMANDS = {
     "demo": ("find a law in data that come with the package", "program"),
     "fit": ("find a law in a table", "fit"),
+    "app": ("find laws, watch a search and look at a run in the browser", "app"),
     "predict": ("apply a law to a table", "models"),
     "show": ("print the laws of a model or a run", "models"),
     "export": ("write a law as source code that needs no gsr", "models"),
@@ -265,7 +266,7 @@ def laws_text(
     from gsr._table_forms import RANKED
 
     laws = list(table)
-    shown = [laws[k] for k in sorted(_best(laws, table.best_index, top))]
+    shown = [laws[k] for k in sorted(best_rows(laws, table.best_index, top))]
     is_held = all(row.entry.held_out is not None for row in shown)
     names = ("pick", "index", "complexity", "rmse", *["held_out"] * is_held, "equation")
     front = _as_table(shown, names)
@@ -278,7 +279,8 @@ def laws_text(
     return "\n\n".join([*parts, _summary(model, rows, seed)])
 
 
-def _best(rows: list[EquationRow], chosen: int, top: int | None) -> list[int]:
+def best_rows(rows: Sequence[EquationRow], chosen: int, top: int | None) -> list[int]:
+    """Return the chosen row and those that gain most for their complexity, `top` in all."""
     if top is None or top >= len(rows):
         return list(range(len(rows)))
     others = [k for k in range(len(rows)) if k != chosen]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 SIZE = (5.2, 3.6)
 SUMMARY_SIZE = (11.0, 9.6)
 LONGEST_LAW = 100
-KINDS = ("summary", "front", "fit", "residuals", "convergence", "terms")
+KINDS = ("summary", "curve", "front", "fit", "residuals", "convergence", "terms")
 
 
 def plot(
@@ -50,8 +50,8 @@ def plot(
     ----------
     model : GSRRegressor
         A fitted model.
-    kind : {"summary", "front", "fit", "residuals", "convergence", "terms"}
-        What to draw.
+    kind : {"summary", "curve", "front", "fit", "residuals", "convergence", "terms"}
+        What to draw; a curve is y against the only feature.
     X, y : array, optional
         Rows to draw; the training rows unless given. A model that was loaded has none.
     index : int, optional
@@ -68,13 +68,16 @@ def plot(
     if kind == "summary" and ax is not None:
         raise GSRError("a summary is several plots: it makes its own figure and takes no ax")
     entry = model._entry(None if kind == "convergence" else index)
-    rows = _rows(model, entry, X, y) if kind in ("summary", "fit", "residuals") else None
+    of_rows = ("summary", "curve", "fit", "residuals")
+    rows = _rows(model, entry, X, y) if kind in of_rows else None
     table = None
     if kind == "terms":
         table = sampled(_training(entry)[0] if X is None else _table(model, X))
     draw = drawings(model, entry, getattr(model, "history_", None) or [], rows, table)
     if kind == "summary":
         return _summary(model, entry, draw)
+    if kind not in draw:
+        raise GSRError("a curve needs a law of one feature, and there are several")
     figure = drawing.new_figure(*SIZE) if ax is None else None
     place: Any = ax if figure is None else figure.add_subplot()
     draw[kind](place)
@@ -98,6 +101,8 @@ def drawings(
         "convergence": partial(convergence, history=history, exact=exact, name=name),
     }
     if rows is not None:
+        if rows.X.shape[1] == 1:
+            draw["curve"] = partial(curve, entry=entry, rows=rows)
         draw["fit"] = partial(fit, entry=entry, rows=rows)
         draw["residuals"] = partial(residuals, entry=entry, rows=rows)
         X = rows.X
@@ -113,7 +118,8 @@ def _summary(model: Any, entry: FrontEntry, draw: dict[str, Callable[[Any], None
     grid = figure.add_gridspec(3, 2)
     above = figure.add_subplot(grid[0, :])
     draw["front"](above)
-    for k, kind in enumerate(("fit", "residuals", "terms", "convergence")):
+    first = "curve" if "curve" in draw else "fit"
+    for k, kind in enumerate((first, "residuals", "terms", "convergence")):
         draw[kind](figure.add_subplot(grid[1 + k // 2, k % 2]))
     figure.suptitle(
         drawing.plain(entry.equation, LONGEST_LAW), x=0.01, ha="left", fontsize=13,
@@ -169,6 +175,8 @@ LONGEST_LABEL = 44
 LONGEST_TERM = 48
 #: Digits of the numbers in labels, of coefficients and constants alike.
 LABEL_DIGITS = 4
+#: Points of a curve.
+CURVE_POINTS = 400
 #: The part of the width that the histogram has.
 HISTOGRAM = 0.18
 DECIMALS = re.compile(r"(?<![\w.])\d+\.\d+(?:e-?\d+)?")
@@ -261,6 +269,13 @@ def label_front(ax: Axes, entries: Sequence[FrontEntry], entry: FrontEntry) -> N
         drawing.place_labels(ax, np.column_stack([nodes, heights]), texts, order)
 
 
+def front_points(entries: Sequence[FrontEntry]) -> list[tuple[float, float, int]]:
+    """Return where `front` draws each law: its complexity, its height and its place."""
+    nodes, heights, _ = _places(entries)
+    numbers = [k for k, each in enumerate(entries) if math.isfinite(each.rmse)]
+    return list(zip(nodes.tolist(), heights.tolist(), numbers, strict=True))
+
+
 def _finite(entries: Sequence[FrontEntry]) -> list[FrontEntry]:
     return [each for each in entries if math.isfinite(each.rmse)]
 
@@ -306,6 +321,39 @@ def fit(ax: Axes, entry: FrontEntry, rows: Rows) -> None:
     quality = f"RMSE {number(math.sqrt(float(np.mean((rows.y - rows.prediction) ** 2))))}"
     quality += f"\nR² {rows.r2}" if rows.r2 else ""
     write(ax, 0.04, 0.96, quality, va="top", linespacing=1.5)
+
+
+def curve(ax: Axes, entry: FrontEntry, rows: Rows) -> None:
+    """Draw y against the only feature: measurements, the law, and its band for new ones."""
+    name, feature = _name(entry), plain(entry.equation.feature_names[0])
+    style(ax, f"{name} against {feature}{rows.note}", feature, name)
+    if not len(rows.y):
+        return
+    x = rows.X[:, 0]
+    along = np.linspace(x.min(), x.max(), CURVE_POINTS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PredictionWarning)
+        line = entry.equation.predict(along[:, None])
+        band = _band(entry, along[:, None])
+    if band is not None:
+        ax.fill_between(along, *band.T, color=PICK, alpha=0.18, linewidth=0, zorder=1)
+    ax.plot(x, rows.y, "o", zorder=2, **_dots(len(x)))
+    ax.plot(along, line, color=PICK, linewidth=1.6, zorder=3)
+    for axis in (ax.xaxis, ax.yaxis):
+        drawing.number_axis(axis)
+
+
+def _band(entry: FrontEntry, X: Array) -> Array | None:
+    """Return the interval of a new measurement at each point; None if it is not known."""
+    from gsr.selection.fitted import FAILURES
+    from gsr.selection.uncertainty import prediction_interval
+
+    if entry.exact:
+        return None
+    try:
+        return prediction_interval(entry, X, 0.95, "prediction", None)
+    except FAILURES:
+        return None
 
 
 def residuals(ax: Axes, entry: FrontEntry, rows: Rows) -> None:

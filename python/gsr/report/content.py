@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from html import escape
@@ -313,6 +313,8 @@ class Picture(NamedTuple):
 
 #: What is seen in the pictures of a target, which has the place of ``{}``.
 CAPTIONS = {
+    "curve": "{}, measured and as the law has it; within the band a new measurement lies with a "
+    "probability of 95 %.",
     "front": "Each point is a law: its error in {} against its complexity. The chosen one is "
     "orange.",
     "fit": "What the law predicts for {} against what was measured; on the line they agree.",
@@ -323,17 +325,17 @@ CAPTIONS = {
 }
 
 
-def pictures(target: Target, key: str) -> list[Picture]:
-    """Return all pictures that can be drawn of a target; `key` makes their names unique."""
+def pictures(target: Target, key: str, kinds: Collection[str] = CAPTIONS) -> list[Picture]:
+    """Return the pictures that can be drawn of a target; `key` makes their names unique."""
     front, entry = target.model.front_, target.entry
     draw = plotting.drawings(target.model, entry, target.history, target.rows)
     if not target.history:
         del draw["convergence"]
     finish = {"front": partial(plotting.label_front, entries=front, entry=entry)}
     found = []
-    for k, kind in enumerate(each for each in CAPTIONS if each in draw):
+    for k, kind in enumerate(each for each in kinds if each in draw):
         told = CAPTIONS[kind].format(target.name)
-        found.append(Picture(_svg(draw[kind], f"{key}-{k}", told, finish.get(kind)), told))
+        found.append(Picture(svg(draw[kind], f"{key}-{k}", told, finish.get(kind)), told))
     return found
 
 
@@ -341,15 +343,16 @@ def history_picture(history: Sequence[Progress]) -> Picture:
     """Return the picture of a search that has no law yet."""
     told = CAPTIONS["convergence"]
     draw = partial(plotting.convergence, history=history, exact=False, name="the target")
-    return Picture(_svg(draw, "h", told), told)
+    return Picture(svg(draw, "h", told), told)
 
 
-def _svg(
+def svg(
     draw: Callable[[Axes], None],
     key: str,
     told: str,
     finish: Callable[[Axes], None] | None = None,
 ) -> str:
+    """Return a drawing as an SVG element with a label; `finish` is called after the layout."""
     from io import StringIO
 
     figure = drawing.new_figure(*SIZE)
