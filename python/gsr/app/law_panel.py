@@ -16,6 +16,7 @@ from gsr.app.widgets import heading
 from gsr.cli.terminal import best_rows
 from gsr.search import Progress
 from gsr.table import EquationRow, EquationTable
+from gsr.transformation import Array
 
 #: Laws of the front in the list, unless all are wanted.
 LISTED = 7
@@ -40,6 +41,10 @@ class LawSource(Protocol):
     @property
     def fitted(self) -> Any:
         """The fitted model; None until the search has ended."""
+
+    @property
+    def rows(self) -> tuple[Array, Array] | None:
+        """Features and target to draw, if the laws do not have them."""
 
     @property
     def history(self) -> Sequence[Progress]:
@@ -120,7 +125,7 @@ class LawPanel:
         row = next((each for each in rows if each.index == self._looked_at), None)
         row = row or table[table.best_index]
         self._list(rows, row)
-        target = target_of(table, row, self.source.history)
+        target = target_of(table, row, self.source.history, self.source.rows)
         self.law.set_content(await to_thread(law_view.details, target))
         self.pictures.set_content(await to_thread(law_view.pictures, target))
         self.choose.set_enabled(not row.pick)

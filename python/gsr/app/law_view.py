@@ -16,6 +16,7 @@ from gsr.search import Progress
 from gsr.selection import FrontEntry
 from gsr.table import EquationRow, EquationTable
 from gsr.threads import one_thread
+from gsr.transformation import Array
 
 #: matplotlib's settings, which pictures are drawn with, are the same for all threads.
 DRAWING = threading.Lock()
@@ -33,16 +34,25 @@ class ShownLaw:
     status_: str = "running"
 
 
-def target_of(table: EquationTable, row: EquationRow, history: Sequence[Progress] = ()) -> Target:
-    """Return what the report shows of a law of a table, as if it were the chosen one."""
+def target_of(
+    table: EquationTable,
+    row: EquationRow,
+    history: Sequence[Progress] = (),
+    rows: tuple[Array, Array] | None = None,
+) -> Target:
+    """Return what the report shows of a law of a table, as if it were the chosen one.
+
+    `rows` are features and target to draw, if the law does not have its training rows.
+    """
     entries = [each.entry for each in table]
     if row.entry not in entries:
         entries.append(row.entry)
     data, name = row.entry.data, row.entry.equation.target_name
     model = ShownLaw(entries, entries.index(row.entry), row.level)
-    if data is None:
+    rows = rows if data is None else (data.X, data.y)
+    if rows is None:
         return Target(name, model, None, None, history)
-    X, y = (plotting.sampled(values, MOST_ROWS) for values in (data.X, data.y))
+    X, y = (plotting.sampled(values, MOST_ROWS) for values in rows)
     return Target(name, model, X, y, history)
 
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import tempfile
-import warnings
 from asyncio import to_thread
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from nicegui import ui
 
-from gsr import tables
 from gsr.app.widgets import file_input, pasted_input, problem_label
+from gsr.cli.models import predict_table
 from gsr.exceptions import GSRError
-from gsr.files import Source
 from gsr.tables import Array
 
 #: Rows that are shown; all are in the file.
@@ -24,37 +21,6 @@ SHOWN = 12
 LEVEL = 0.95
 
 Columns = dict[str, Array]
-
-
-def predict_table(model: Any, path: Path, index: int | None = None) -> Columns:
-    """Return the features of a table with the predictions, and the ends of their intervals."""
-    names = tuple(model.equation_.feature_names)
-
-    def features(present: Sequence[str]) -> Sequence[str]:
-        absent = [name for name in names if name not in present]
-        if absent:
-            raise GSRError(f"{path.name}: there is no column {', '.join(map(repr, absent))}")
-        return names
-
-    table = tables.read(Source(path), columns=features)
-    target, complete = model.equation_.target_name, np.isfinite(table.values).all(axis=1)
-    found = np.full((len(table.values), 3), np.nan)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if complete.any():
-            X = table.values[complete]
-            found[complete, 0] = model.predict(X, index)
-            found[complete, 1:] = _intervals(model, X, index)
-    made = dict(zip((target, f"{target} lower", f"{target} upper"), found.T, strict=True))
-    return dict(zip(names, table.values.T, strict=True)) | made
-
-
-def _intervals(model: Any, X: Array, index: int | None) -> Array:
-    try:
-        ends: Array = model.predict_interval(X, LEVEL, index)
-        return ends
-    except GSRError:  # how the rows scatter is not known
-        return np.full((len(X), 2), np.nan)
 
 
 class Predictions:
@@ -91,7 +57,7 @@ class Predictions:
             path = Path(folder) / "rows"
             path.write_bytes(content)
             try:
-                return predict_table(model, path, index)
+                return predict_table(model, path, index, LEVEL)
             except GSRError as error:
                 raise GSRError(str(error).replace(str(path), name)) from error
 

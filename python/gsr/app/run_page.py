@@ -22,6 +22,7 @@ from gsr.islands.journal import METRICS, tail
 from gsr.report import content
 from gsr.search import Progress
 from gsr.table import EquationTable
+from gsr.transformation import Array
 
 #: Seconds between two looks at the folder, and between two readings of the checkpoints, which take
 #: as long as the final fits.
@@ -41,13 +42,31 @@ class RunFolder:
         self.folder = folder
         self.version = 0
         self.status: dict[str, Any] = {}
-        self.ranks: list[list[Line]] = []
-        self.laws_seen: list[tuple[float, str]] = []
+        self._lines: list[list[Line]] = []
         self.problem = ""
         self._found: content.Source | None = None
         self._mark: Any = None
         self._reading = threading.Lock()
         self._due = 0.0
+
+    @property
+    def ranks(self) -> list[list[Line]]:
+        """The last metrics of each rank."""
+        return [[line for line in lines if "rmse" in line] for lines in self._lines]
+
+    @property
+    def laws_over_time(self) -> list[tuple[float, str]]:
+        """The seconds at which the best law changed, with the law."""
+        lines = (line for lines in self._lines for line in lines if line.get("event") == "law")
+        return [(float(line["seconds"]), str(line["law"])) for line in lines]
+
+    @property
+    def rows(self) -> tuple[Array, Array] | None:
+        """The rows that the run has kept."""
+        target = self._found.targets[0] if self._found and self._found.targets else None
+        if target is None or target.X is None or target.y is None:
+            return None
+        return target.X, target.y
 
     @property
     def fitted(self) -> Any:
@@ -76,15 +95,13 @@ class RunFolder:
             self.problem = str(error)
             return
         paths = sorted((self.folder / METRICS).glob("rank-*.jsonl"))
-        self.ranks = [[line for line in tail(path) if "rmse" in line] for path in paths]
-        law = self.status.get("law")
-        if law and law not in [text for _, text in self.laws_seen[-1:]]:
-            self.laws_seen.append((float(self.status.get("seconds", 0.0)), law))
+        self._lines = [list(tail(path)) for path in paths]
 
     def read_laws(self) -> None:
         """Read the model or the checkpoints, if they have changed and nobody else is reading."""
         mark = (self.status.get("state"), self.status.get("checkpoint"))
-        is_due = mark[0] != "running" or time.monotonic() >= self._due
+        is_running = mark[0] == "running"
+        is_due = time.monotonic() >= self._due and mark[1] is not None if is_running else True
         if mark == self._mark or not is_due or not self._reading.acquire(blocking=False):
             return
         try:
@@ -152,8 +169,8 @@ class RunPage:
         self.state.set_content(_definitions(facts(folder.status)))
         self.ranks_section.set_visibility(bool(folder.ranks))
         self.ranks.set_content(_table(["rank", *OF_RANK], _rank_rows(folder.ranks)))
-        seen = folder.laws_seen[-MOST_LAWS:]
-        self.time_section.set_visibility(len(seen) > 1 or bool(folder.ranks))
+        seen = folder.laws_over_time[-MOST_LAWS:]
+        self.time_section.set_visibility(bool(seen))
         rows = [[f"{seconds:,.1f} s", law] for seconds, law in reversed(seen)]
         self.over_time.set_content(_table(["since", "law"], rows))
 

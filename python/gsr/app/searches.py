@@ -108,6 +108,10 @@ class TableSearch:
         return EquationTable(entries, entries.index(best))
 
     @property
+    def rows(self) -> None:
+        """The laws have their rows."""
+
+    @property
     def history(self) -> Sequence[Progress]:
         """How the error fell, once the search has ended."""
         return getattr(self.fitted, "history_", [])

@@ -97,7 +97,7 @@ def _predict(arguments: argparse.Namespace) -> int:
     X, sigma = _features(next(iter(models.values())), arguments)
     columns: dict[str, Array] = {}
     for model in models.values():
-        columns |= _predictions(model, X, sigma, arguments)
+        columns |= predictions(model, X, sigma, arguments.index, arguments.interval)
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     terminal.show_or_write(as_csv(columns, rows), arguments.output)
     return terminal.OK
@@ -151,14 +151,38 @@ def _features(model: GSRRegressor, arguments: argparse.Namespace) -> tuple[Array
     return table.values[:, :n_read], sigma
 
 
-def _predictions(
-    model: GSRRegressor, X: Array, sigma: Array | None, arguments: argparse.Namespace
+def predict_table(
+    model: GSRRegressor, path: Path, index: int | None = None, interval: float | None = None
 ) -> dict[str, Array]:
+    """Return the features in a table with the predictions for them."""
+    from gsr import tables
+
+    names = model.equation_.feature_names
+
+    def features(present: Any) -> Any:
+        absent = [name for name in names if name not in present]
+        if absent:
+            raise GSRError(f"{path}: there is no column {', '.join(map(repr, absent))}")
+        return names
+
+    X = tables.read(path, columns=features).values
+    found = predictions(model, X, None, index, interval)
+    return dict(zip(names, X.T, strict=True)) | found
+
+
+def predictions(
+    model: GSRRegressor,
+    X: Array,
+    sigma: Array | None = None,
+    index: int | None = None,
+    interval: float | None = None,
+) -> dict[str, Array]:
+    """Return the predictions under the name of the target, with the ends of intervals."""
     import numpy as np
 
     complete = np.isfinite(X).all(axis=1)
     if sigma is not None:
-        if not model._entry(arguments.index).uncertainty.noise.absolute:
+        if not model._entry(index).uncertainty.noise.absolute:
             told = "the model was not fitted with standard deviations of the rows"
             raise GSRError(f"--errors: {told}")
         complete &= np.isfinite(sigma)
@@ -167,15 +191,13 @@ def _predictions(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         if complete.any():
-            found[name][complete] = model.predict(X[complete], arguments.index)
-        if arguments.interval is not None:
+            found[name][complete] = model.predict(X[complete], index)
+        if interval is not None:
             ends = np.full((len(X), 2), np.nan)
             if complete.any():
                 warnings.simplefilter("ignore")  # the same again
                 errors = None if sigma is None else sigma[complete]
-                ends[complete] = model.predict_interval(
-                    X[complete], arguments.interval, arguments.index, sigma=errors
-                )
+                ends[complete] = model.predict_interval(X[complete], interval, index, sigma=errors)
             found |= {f"{name} lower": ends[:, 0], f"{name} upper": ends[:, 1]}
     return found
 
