@@ -125,6 +125,8 @@ class SearchPage:
 
     def _state(self) -> str:
         search, progress = self.search, self.search.progress
+        if search.state == "failed":
+            return "The search could not be run."
         if progress is None:
             return "Starting." if search.is_running else "No search has been started."
         counts = f"{progress.evaluations:,} evaluations in {progress.seconds:.0f} s"
@@ -132,6 +134,4 @@ class SearchPage:
             return f"Stopping, the best laws are being refined: {counts}"
         if search.is_running:
             return f"Searching: {counts}"
-        if search.fitted is None:
-            return f"Failed: {counts}"
         return f"{counts}; the search ended because {ending(search.fitted.status_)}."

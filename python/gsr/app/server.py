@@ -88,6 +88,7 @@ def _listening(port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((HOST, port))
+        listener.listen()  # a browser that comes before the server is ready waits
     except OSError as error:
         listener.close()
         raise GSRError(f"cannot listen on port {port}: {error.strerror}", "port") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from pathlib import Path
 
 from gsr.cli import terminal
@@ -33,5 +34,6 @@ def _app(arguments: argparse.Namespace) -> int:
     source = arguments.source
     if source is not None and not source.exists():
         raise GSRError(f"{source}: there is no such file or folder")
-    serve(source, arguments.port, terminal.show, not arguments.no_browser)
+    with suppress(KeyboardInterrupt):  # that is how it ends
+        serve(source, arguments.port, terminal.show, not arguments.no_browser)
     return terminal.OK
