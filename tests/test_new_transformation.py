@@ -16,8 +16,7 @@ from gsr.equation import Equation
 from gsr.export import LANGUAGES, source
 from gsr.library import Library, resolve
 from gsr.prior import units
-from gsr.prior.constraints import Checker
-from gsr.prior.proofs import Jets
+from gsr.prior.constraints import Checker, Jets
 from gsr.report import mathml
 from gsr.selection import variants
 from gsr.selection.fitted import FittedLaw, Training

@@ -28,6 +28,10 @@ START = 64
 MOST_UNPACKED, MOST_TIMES = 1 << 27, 200
 #: Longer than any model; what is longer is something else.
 MOST_BYTES = 2**30
+#: Control characters, those that change the direction of text, and what is no character.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 _LEFTOVER = re.compile(r"\.[0-9a-f]{12}\.tmp$")
 
 
@@ -265,6 +269,22 @@ def _holds_data(path: PathLike) -> bool:
     except (OSError, ValueError):
         return False
     return not (stat.S_ISCHR(mode) or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))
+
+
+def printable(text: str) -> str:
+    """Return text that a terminal only shows: control and formatting characters are escaped.
+
+    An escape is that of JSON, so that JSON means the same afterwards. Lines and tabs stay.
+    """
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def check_utf8(what: str, text: str) -> None:
+    """Raise unless text can be written into a file; names from the system may be any bytes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise GSRError(f"{what} {text!a} is not UTF-8; rename it") from error
 
 
 def plain(value: Any) -> Any:

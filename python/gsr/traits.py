@@ -1,4 +1,4 @@
-"""What Python knows of a transformation T(t) beside its values, which are the compiled core's.
+"""Properties of a transformation T(t) that the compiled core does not have.
 
 `TRAITS` has one entry for each built-in transformation. `gsr.Transformation` takes the same for
 one of a user's own.
@@ -84,7 +84,7 @@ class Traits:
         return None not in (self.image, self.slope, self.bend)
 
 
-#: Of a transformation of which nothing is said.
+#: Of a transformation without given properties.
 UNKNOWN = Traits()
 
 

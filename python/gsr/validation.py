@@ -1,4 +1,4 @@
-"""Checks of data before a search: every message names the culprit."""
+"""Checks of data before a search; messages name the column and the row."""
 
 from __future__ import annotations
 

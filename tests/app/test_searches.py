@@ -107,8 +107,8 @@ def test_predictions_stand_beside_the_features(tmp_path: Path) -> None:
     new = tmp_path / "new.csv"
     new.write_text("z,other,x\n2,a,1\n,b,2\n4,c,3\n")
     found = predict_table(search.fitted, new, interval=0.95)
-    assert list(found) == ["x", "z", "y", "y lower", "y upper"]
-    np.testing.assert_allclose(found["y"], [1.0, np.nan, 4.5])
+    assert list(found) == ["x", "z", "y predicted", "y lower", "y upper"]
+    np.testing.assert_allclose(found["y predicted"], [1.0, np.nan, 4.5])
     new.write_text("z\n2\n")
     with pytest.raises(GSRError, match="there is no column 'x'"):
         predict_table(search.fitted, new)

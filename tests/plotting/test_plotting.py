@@ -14,8 +14,7 @@ from gsr.plotting.drawing import PICK, log_heights
 pytest.importorskip("matplotlib")
 
 ODD = ["flow_rate $m^3$", "100 % & a_b$", "_hidden\n\x00{}"]
-ANY_LAW = [kind for kind in plotting.KINDS if kind != "curve"]
-KINDS = [kind for kind in ANY_LAW if kind != "summary"]
+KINDS = [kind for kind in plotting.KINDS if kind != "summary"]
 
 
 def table(n, columns, seed=0):
@@ -60,7 +59,7 @@ def texts(figure):
 
 
 @pytest.mark.parametrize("name", ["exact", "noisy"])
-@pytest.mark.parametrize("kind", ANY_LAW)
+@pytest.mark.parametrize("kind", plotting.KINDS)
 def test_every_kind_is_drawn_without_a_window(kind, name, request):
     from matplotlib import pyplot
 
@@ -86,34 +85,32 @@ def test_axes_of_the_user_are_drawn_into(kind, noisy):
     drawn(right.figure)
 
 
-@pytest.fixture(scope="module")
-def of_one_feature():
-    x = np.linspace(0.5, 5.0, 60)
-    y = 3 * np.exp(-x / 2) + 0.05 * np.random.default_rng(0).normal(size=60)
-    return GSRRegressor(random_state=0, max_evals=1500).fit(x[:, None], y)
+def test_of_one_feature_the_law_is_drawn_with_data_curve_band_and_given_errors():
+    x = np.linspace(1, 5, 40)[:, None]
+    sigma = np.linspace(0.05, 0.2, 40)
+    y = 3 * x[:, 0] + 1 + sigma * np.random.default_rng(0).normal(size=40)
+    model = GSRRegressor(random_state=0, max_evals=300).fit(x, y, sigma=sigma)
+    ax = drawn(model.plot("law")).axes[0]
+    assert ax.get_title(loc="left") == f"$y = {model.equations_[model.best_index_].latex(4)[4:]}$"
+    curve, points = ax.lines[-2:]
+    np.testing.assert_allclose(curve.get_ydata(), model.predict(curve.get_xdata()[:, None]))
+    np.testing.assert_array_equal(points.get_ydata(), y)
+    bars, band = sorted(ax.collections, key=lambda each: not hasattr(each, "get_segments"))
+    segments = np.array(bars.get_segments())
+    np.testing.assert_allclose(segments[:, 1, 1] - segments[:, 0, 1], 2 * sigma, rtol=1e-9)
+    low, high = model.predict_interval(curve.get_xdata()[:, None]).T
+    edges = band.get_paths()[0].vertices[:, 1]
+    assert edges.min() == pytest.approx(low.min()) and edges.max() == pytest.approx(high.max())
 
 
-def test_a_curve_has_the_data_the_law_and_the_band_of_new_measurements(of_one_feature):
-    (ax,) = drawn(of_one_feature.plot("curve")).axes
-    points, line = ax.lines
-    X, y = (of_one_feature.get_best().data.X, of_one_feature.get_best().data.y)
-    assert np.array_equal(points.get_xdata(), X[:, 0]) and np.array_equal(points.get_ydata(), y)
-    along = line.get_xdata()[:, None]
-    assert np.allclose(line.get_ydata(), of_one_feature.predict(along))
-    ends = of_one_feature.predict_interval(along)
-    (band,) = ax.collections
-    drawn_band = band.get_paths()[0].get_extents()
-    assert np.isclose(drawn_band.ymin, ends.min()) and np.isclose(drawn_band.ymax, ends.max())
-
-
-def test_a_summary_begins_with_the_curve_where_there_is_one(of_one_feature, noisy):
-    assert "y against x1" in [ax.get_title(loc="left") for ax in of_one_feature.plot().axes]
-    assert "Predicted against measured" in [ax.get_title(loc="left") for ax in noisy.plot().axes]
-
-
-def test_a_curve_of_several_features_is_refused(noisy):
-    with pytest.raises(GSRError, match="one feature"):
-        noisy.plot("curve")
+def test_of_several_features_each_that_matters_is_drawn_and_residuals_are_kept(noisy):
+    figure = drawn(noisy.plot("law"))
+    assert 1 < len(figure.axes) <= 4
+    residual = noisy.get_best().data.y - noisy.equation_.predict(noisy.get_best().data.X)
+    for ax in figure.axes:
+        curve, points = ax.lines
+        there = np.interp(points.get_xdata(), *curve.get_data())
+        np.testing.assert_allclose(points.get_ydata() - there, residual, atol=1e-9)
 
 
 def test_the_front_is_the_models_with_the_choice_marked(noisy):
@@ -237,7 +234,7 @@ def test_of_many_rows_a_sample_is_drawn(exact):
     assert f"{len(X):,} rows" in ax.get_title(loc="left")
 
 
-@pytest.mark.parametrize("kind", ANY_LAW)
+@pytest.mark.parametrize("kind", plotting.KINDS)
 def test_names_are_written_as_they_are(kind, noisy):
     figure = drawn(noisy.plot(kind))
     assert any("$y_{}$ %" in text for text in texts(figure))

@@ -13,13 +13,10 @@ from gsr.app import law_view
 from gsr.app.law_view import target_of
 from gsr.app.predictions import Predictions
 from gsr.app.widgets import heading
-from gsr.cli.terminal import best_rows
 from gsr.search import Progress
 from gsr.table import EquationRow, EquationTable
 from gsr.transformation import Array
 
-#: Laws of the front in the list, unless all are wanted.
-LISTED = 7
 #: Languages of source code, with the ends of their files.
 LANGUAGES = {"python": "py", "numpy": "py", "c": "c", "torch": "py", "jax": "py"}
 LINK_OF_POINT = """(event) => {
@@ -117,7 +114,7 @@ class LawPanel:
         self.of_law.set_visibility(table is not None)
         self.of_model.set_visibility(is_fitted)
         self.actions.set_visibility(is_fitted)
-        self.all.set_visibility(table is not None and len(table) > LISTED)
+        self.all.set_visibility(table is not None and len(table) > len(table.short()))
         if table is None:
             self._list([], None)
             return
@@ -134,8 +131,7 @@ class LawPanel:
 
     def _rows(self, table: EquationTable) -> list[EquationRow]:
         """Return the laws to list, simplest first, and then those of other kinds."""
-        most = None if self.all.value else LISTED
-        listed = [table[k] for k in sorted(best_rows(table, table.best_index, most))]
+        listed = list(table if self.all.value else table.short())
         if self.source.fitted is not None:
             entries = [row.entry for row in table]
             listed += [row for row in table.top() if row.entry not in entries]

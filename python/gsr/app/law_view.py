@@ -11,7 +11,7 @@ from typing import Any
 
 from gsr import plotting, report
 from gsr.report import content
-from gsr.report.content import MOST_ROWS, Picture, Target
+from gsr.report.content import MOST_ROWS, Target
 from gsr.search import Progress
 from gsr.selection import FrontEntry
 from gsr.table import EquationRow, EquationTable
@@ -70,18 +70,9 @@ def details(target: Target) -> str:
 
 def pictures(target: Target) -> str:
     """Return the pictures of a law; a point of the front is a link to the place of its law."""
-    kinds = [kind for kind in content.CAPTIONS if kind != "front"]
+    links = partial(_draw_links, entries=target.model.front_, entry=target.entry)
     with DRAWING, one_thread():
-        found = content.pictures(target, "law", kinds)
-        return str(report.pieces().figures([*found[:1], _clickable_front(target), *found[1:]]))
-
-
-def _clickable_front(target: Target) -> Picture:
-    entries, entry = target.model.front_, target.entry
-    told = content.CAPTIONS["front"].format(target.name) + " Choose a point to look at its law."
-    finish = partial(plotting.label_front, entries=entries, entry=entry)
-    draw = partial(_draw_links, entries=entries, entry=entry)
-    return Picture(content.svg(draw, "front", told, finish), told)
+        return str(report.pieces().figures(content.pictures(target, "law", {"front": links})))
 
 
 def _draw_links(ax: Any, entries: Sequence[FrontEntry], entry: FrontEntry) -> None:

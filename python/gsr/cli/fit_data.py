@@ -101,6 +101,11 @@ class FitData:
     columns: tuple[str, ...]
     sigma: Array | None = None
 
+    @property
+    def asked(self) -> str | list[str]:
+        """What `data.target` is set to, so that the run can be repeated."""
+        return self.columns[0] if self.y.ndim == 1 else list(self.columns)
+
 
 def load(source: Source, config: Config) -> FitData:
     """Read the table of a configuration, whose section `data` says what to take of it."""
@@ -119,7 +124,7 @@ def load(source: Source, config: Config) -> FitData:
         log.info("%s", note)
     if data["target"] is None:
         log.info("the target is the last column, %r; --target chooses another", targets[0])
-    table = _complete(table, data["missing"])
+    table = complete(table, data["missing"])
     place = {name: number for number, name in enumerate(table.names)}
     places = {role: [place[name] for name in roles[role]] for role in roles}
     y = table.values[:, places["target"]]
@@ -244,8 +249,8 @@ def _quoted(names: Sequence[str]) -> str:
     return shown if len(names) <= LISTED else f"{shown}, ... ({len(names)} columns)"
 
 
-def _complete(table: Table, missing: str) -> Table:
-    """Return the table without rows that miss a value, if that is wanted."""
+def complete(table: Table, missing: str) -> Table:
+    """Return the table without rows that have missing values, if that is wanted."""
     infinite = np.isinf(table.values)
     if infinite.any():
         row, column = (int(k) for k in np.argwhere(infinite)[0])
@@ -262,7 +267,7 @@ def _complete(table: Table, missing: str) -> Table:
             "--missing drop leaves these rows out, --drop a column"
         )
     if gaps.rows.all():
-        raise GSRError(f"{table.origin}: every row misses a value, in {gaps.columns}")
+        raise GSRError(f"{table.origin}: every row has a missing value, in {gaps.columns}")
     log.info("%s, and are left out", gaps)
     lines = None if table.lines is None else table.lines[~gaps.rows]
     return replace(table, values=table.values[~gaps.rows], lines=lines)

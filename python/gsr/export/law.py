@@ -423,7 +423,7 @@ def _clear_of_poles(scan: Scan, k: int) -> tuple[float, float]:
 
 
 def _has_values(scan: Scan, k: int) -> bool:
-    """Tell whether g takes the values between its ends, or jumps over them at a pole."""
+    """Return whether g takes the values between its ends, or jumps over them at a pole."""
     if scan.segments.last[k] - scan.segments.first[k] > 1:
         return True
     low, high = _ends(scan.segments, k)
@@ -443,7 +443,7 @@ def _reaching_further(scan: Scan, inside: Sequence[int]) -> list[int]:
 
 
 def _gives_false_values(step: Step) -> bool:
-    """Tell whether the written inverse has real values that the function does not lead back."""
+    """Return whether the written inverse has real values that the function does not lead back."""
     import sympy
 
     for v in TRIED:

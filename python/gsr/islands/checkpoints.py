@@ -32,6 +32,8 @@ from gsr.files import read_whole, remove_leftovers, write_whole
 ADVICE = "choose another run.output, or set checkpoint.resume to false"
 MAGIC, VERSION = b"GSRISLE\n", 1
 MANIFEST, FORMAT = "manifest.json", "gsr checkpoints"
+#: Islands, and ranks, that a run may have.
+MOST_ISLANDS = 1_000_000
 #: A second manifest, in case the first is damaged or removed.
 COPY = "manifest.copy.json"
 #: Magic, version, island, sequence, bytes of `about` and of the payload; the SHA-256 follows.
@@ -250,6 +252,10 @@ class Manifest:
         for name, value in values.items():
             if type(value) is not kinds.get(name, int):
                 raise GSRError(f"{path} is damaged: {name} is {value!r}; {ADVICE}")
+        for name in ("islands", "ranks"):
+            if not 1 <= values[name] <= MOST_ISLANDS:
+                told = f"{name} must be between 1 and {MOST_ISLANDS:,}"
+                raise GSRError(f"{path} is damaged: {told}; {ADVICE}")
         return Manifest(**values)
 
     def check_resumable(self, wanted: Manifest, folder: str | os.PathLike[str]) -> list[str]:

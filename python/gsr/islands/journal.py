@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from gsr import files
+from gsr.exceptions import GSRError
 from gsr.files import write_whole
 from gsr.islands.checkpoints import WriteFailures
 
@@ -136,6 +137,8 @@ def metrics_path(folder: str | os.PathLike[str], rank: int) -> Path:
 
 def tail(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
     """Yield the last lines of a metrics file, the oldest first; damaged lines are skipped."""
+    if not Path(path).is_file():  # a pipe would be waited for
+        return
     try:
         with open(path, "rb") as stream:
             stream.seek(max(0, stream.seek(0, os.SEEK_END) - TAIL))
@@ -170,8 +173,8 @@ def write_status(folder: str | os.PathLike[str], status: Mapping[str, Any]) -> b
 def read_status(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
     """Return the last state of a run, None if it is missing or damaged."""
     try:
-        found = json.loads((Path(folder) / STATUS).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        found = json.loads(files.read_whole(Path(folder) / STATUS))
+    except (GSRError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

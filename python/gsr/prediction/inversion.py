@@ -325,7 +325,7 @@ class Inversion:
         return found
 
     def is_even(self, y: Array) -> bool:
-        """Tell whether g(-y) = g(y) for all of y."""
+        """Return whether g(-y) = g(y) for all of y."""
         value, mirrored = self.function(y), self.function(-y)
         known = np.isfinite(value) & np.isfinite(mirrored)
         return bool(known.any() and np.allclose(value[known], mirrored[known], rtol=1e-9))
@@ -366,7 +366,7 @@ class Inversion:
         return {name: self.__dict__[name] for name in kept}
 
     def overflows(self, v: Array) -> Mask:
-        """Tell where the solution is too large for floating point."""
+        """Return where the solution is too large for floating point."""
         if self.closed is None:
             return np.zeros(len(v), bool)
         return np.asarray(np.isinf(self.closed.inverse(v / self.beta[0])))

@@ -171,10 +171,8 @@ class FormulaModel:
         """Return the formula as a law whose error is not known yet."""
         tables = data.library, data.target_library
         found = structure(self.known, self.values(theta), self.feature_names, tables, coefficients)
-        return FittedLaw(
-            tuple(found.phi), tuple(found.psi), np.array(found.alpha), np.array(found.beta),
-            0, math.inf, math.inf, False, 0.0,
-        )  # fmt: skip
+        alpha, beta = np.array(found.alpha), np.array(found.beta)
+        return FittedLaw(tuple(found.phi), tuple(found.psi), alpha, beta)
 
     # ---- the vector of constants -------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -32,7 +33,6 @@ from gsr.exceptions import GSRError
 from gsr.runs.outcome import FORMAT, VERSION, Outcome
 
 if TYPE_CHECKING:
-    from gsr.estimator import GSRRegressor
     from gsr.runs.config import Config
 
 PathLike = str | os.PathLike[str]
@@ -72,6 +72,8 @@ def saved_config(folder: PathLike) -> Path:
 
 def _is_ours(path: Path) -> bool:
     """Whether a configuration was written by a run."""
+    if not path.is_file():  # a pipe would be waited for
+        return False
     try:
         with path.open("rb") as stream:
             return stream.read(len(MARK)) == MARK.encode()
@@ -150,6 +152,9 @@ def prepare(folder: PathLike, overwrite: bool = False, config: Config | None = N
     Raises `GSRError` if a file must not be replaced, and `WritingError` if none can be written.
     """
     path = Path(folder)
+    files.check_utf8("the run folder", str(path.absolute()))
+    if config is not None:
+        files.check_utf8("the path of the table", config.data_path())
     check(path)
     check_replaced(path, config, overwrite)
     probe = path / f".probe.{secrets.token_hex(6)}"
@@ -220,7 +225,8 @@ def config_text(folder: Path, config: Config, command: str) -> str:
     path = data if data == "-" else os.path.relpath(data, folder)
     left_out = (("run", "output"), ("run", "overwrite"), ("checkpoint", "resume"))
     changed = config.changed({("data", "path"): path}).without(*left_out)
-    head = f"{MARK}{command} {folder.name}/{config_path(folder, config.file).name}\n"
+    own = shlex.quote(f"{folder.name}/{config_path(folder, config.file).name}")
+    head = files.printable(f"{MARK}{command} {own}").replace("\n", " ") + "\n"
     head += "# Written by gsr; the next run in this folder replaces it.\n"
     return head + changed.to_toml()
 
@@ -247,11 +253,11 @@ def rescue(outcome: Outcome) -> Path:
 def read(folder: PathLike) -> dict[str, Any]:
     """Return what ``result.json`` of a run folder holds."""
     path = Path(folder)
-    try:
-        found = json.loads((path / "result.json").read_text(encoding="utf-8"))
-    except OSError as error:
+    if not os.path.lexists(path / "result.json"):
         reason = "there is no result.json in it" if path.is_dir() else "there is no such folder"
-        raise GSRError(f"{path} is no run folder: {reason}") from error
+        raise GSRError(f"{path} is no run folder: {reason}")
+    try:
+        found = json.loads(files.read_whole(path / "result.json"))
     except (ValueError, RecursionError) as error:
         raise GSRError(f"{path}/result.json is damaged: {error}") from error
     if not isinstance(found, dict) or found.get("format") != FORMAT:
@@ -262,7 +268,7 @@ def read(folder: PathLike) -> dict[str, Any]:
     return found
 
 
-def load_model(path: PathLike) -> GSRRegressor:
+def load_model(path: PathLike) -> Any:
     """Return the model of a model file or of a run folder."""
     from gsr import saving
 

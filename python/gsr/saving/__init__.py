@@ -25,14 +25,13 @@ from gsr.exceptions import GSRError
 from gsr.files import read_whole, write_whole
 from gsr.library import Library, Transformation
 from gsr.prediction.inversion import Neighbours
-from gsr.saving.forms import HistoryForm, RowsForm, TargetForm, plain_number
+from gsr.saving.forms import HistoryForm, MotionForm, RowsForm, TargetForm, plain_number
 from gsr.selection import FrontEntry
 from gsr.selection.fitted import FittedLaw, LawLike
 from gsr.selection.rounding import Rounded
 from gsr.transformation import BUILTINS, Symbolic
 
 if TYPE_CHECKING:
-    from gsr.estimator import GSRRegressor
     from gsr.saving.forms import DocumentForm
 
 FORMAT = "gsr model"
@@ -66,8 +65,8 @@ def text(model: Any) -> str:
     return _written({**head, **document}) + "\n"
 
 
-def load(path: str | PathLike[str], transformations: Sequence[Transformation] = ()) -> GSRRegressor:
-    """Read a model that `GSRRegressor.save` has written.
+def load(path: str | PathLike[str], transformations: Sequence[Transformation] = ()) -> Any:
+    """Read a model that `GSRRegressor.save` or `GSRDynamics.save` has written.
 
     Parameters
     ----------
@@ -78,7 +77,7 @@ def load(path: str | PathLike[str], transformations: Sequence[Transformation] = 
 
     Returns
     -------
-    GSRRegressor
+    GSRRegressor or GSRDynamics
         Fitted. It predicts the same, bit for bit; its training data are not in it.
 
     Raises
@@ -140,7 +139,7 @@ def _check_checksum(document: Mapping[str, Any]) -> None:
         )
 
 
-def _model(document: dict[str, Any], own: Mapping[str, Transformation]) -> GSRRegressor:
+def _model(document: dict[str, Any], own: Mapping[str, Transformation]) -> Any:
     # These need the estimator, which needs scikit-learn.
     from gsr.saving import forms
     from gsr.saving.rebuild import Reader
@@ -275,7 +274,10 @@ class Writer:
             },
         }
         targets = [{"name": str(k), "model": self.model(m)} for k, m in several.items()]
-        return {**TargetForm.model_validate(form).model_dump(), "targets": targets}
+        written = {**TargetForm.model_validate(form).model_dump(), "targets": targets}
+        if "largest_" in found:
+            written["motion"] = MotionForm.model_validate(model).model_dump()
+        return written
 
     def _parameters(self, parameters: Mapping[str, Any]) -> tuple[Plain, Plain]:
         kept: dict[str, Plain] = {}
@@ -298,6 +300,11 @@ class Writer:
             return {MARK + "library": self.libraries[self.library(value)]}
         if isinstance(value, Transformation):
             return {MARK + "transformation": self._own(value)}
+        if hasattr(value, "get_params"):
+            kept, left_out = self._parameters(value.get_params(deep=False))
+            if left_out:
+                raise TypeError("; ".join(f"{name}: {why}" for name, why in left_out.items()))
+            return {MARK + "regressor": kept}
         if isinstance(value, np.ndarray):
             value = value.tolist()
         if isinstance(value, list | tuple):

@@ -17,7 +17,6 @@ from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.prediction.chain import exponent
-from gsr.selection.bounds import excursion
 from gsr.selection.criteria import description_length, structure_bits
 from gsr.selection.fitted import (
     FAILURES,
@@ -28,7 +27,7 @@ from gsr.selection.fitted import (
     weights,
     with_constants,
 )
-from gsr.selection.poles import Poles, poles
+from gsr.selection.poles import Poles, excursion, poles
 from gsr.selection.residuals import MOST_ROWS, Level, residual_level
 from gsr.selection.rounding import Rounded, rounded
 from gsr.selection.simplify import some_rows
@@ -238,7 +237,7 @@ class FrontEntry:
         return self.held_out if self.held_out is not None else leave_one_out(*self._fitted())
 
     def label(self, level: str) -> Equation:
-        """Let the equation say what it leaves, and return it."""
+        """Set the verdict on the residuals in the equation, and return it."""
         self.__dict__["equation"] = replace(self.equation, level=level)
         return self.equation
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -18,7 +19,7 @@ from gsr.library import Library
 from gsr.selection.noise import Loss, Noise
 from gsr.transformation import Array
 
-#: What a law that cannot be fitted or inverted may raise; it is left out, the others stay.
+#: What fitting or inverting a law may raise; such a law is left out.
 FAILURES = (GSRError, ArithmeticError, ValueError, IndexError, np.linalg.LinAlgError)
 #: Rows of data in memory at a time.
 BLOCK = 16384
@@ -41,11 +42,11 @@ class FittedLaw:
     psi: tuple[AnyMatrix, ...]
     alpha: Array
     beta: Array  # the first is 1
-    complexity: int
-    rmse: float  # on the scale of y
-    transformed_error: float  # relative to the spread of g(y)
-    exact: bool  # whether the residual is at rounding level and the law short to describe
-    bits: float  # description length
+    complexity: int = 0
+    rmse: float = math.inf  # on the scale of y
+    transformed_error: float = math.inf  # relative to the spread of g(y)
+    exact: bool = False  # whether the residual is at rounding level and the law short to describe
+    bits: float = 0.0  # description length
 
     @classmethod
     def of(cls, law: LawLike, **changes: Any) -> FittedLaw:
@@ -180,6 +181,11 @@ def constants(law: LawLike) -> Array:
     return np.concatenate([np.asarray(part, dtype=float) for part in parts])
 
 
+def inner_constants(law: LawLike) -> Array:
+    """Return the weights inside arguments, the last of `constants`."""
+    return constants(law)[len(law.phi) + len(law.psi) - 1 :]
+
+
 def with_constants(law: LawLike, values: Array) -> FittedLaw:
     """Return the law with other constants, in the order of `constants`."""
     k, p = len(law.phi), len(law.psi) - 1
@@ -257,6 +263,27 @@ def variables(law: LawLike, library: Library) -> list[int]:
     """Return the numbers of the features that a law uses."""
     rows = (row for matrix in law.phi for row in factors(matrix, library))
     return sorted(set().union(*(row.argument.variables for row in rows)))
+
+
+def polished(residuals: Callable[[Array], Array], start: Array, evaluations: int) -> Array:
+    """Return the constants of least squares by Levenberg-Marquardt steps from a start.
+
+    They are scaled to 1, and stay where they are if a residual there is not finite.
+    """
+    if not len(start):
+        return start
+    from scipy.optimize import least_squares
+
+    unit = np.where(start == 0, 1.0, np.abs(start))
+    how: dict[str, Any] = dict.fromkeys(("xtol", "ftol", "gtol"), 1e-15)
+    how["method"] = "lm" if len(residuals(start)) >= len(start) else "trf"
+    try:
+        found = least_squares(
+            lambda step: residuals(start + unit * step), 0.0 * start, max_nfev=evaluations, **how
+        )
+    except (ValueError, np.linalg.LinAlgError):
+        return start
+    return np.asarray(start + unit * found.x)
 
 
 def norms(columns: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Laws of a search as front entries: with converged constants, on all rows, in fewer nodes.
+"""Laws of a search as front entries: constants refined, on all rows, with fewer nodes.
 
 If the features have errors too, the chosen law is fitted by orthogonal distance regression: the sum
 of ((y - g^-1(f(x + d)))/sigma_y)^2 + (d/sigma_x)^2 over the rows is minimised over the constants
@@ -6,9 +6,9 @@ and over d. For given constants every row has its nearest point on the law. Arou
 law is straight, and d drops out: what is left is a fit of y with the effective variance
 sigma_y^2 + (dy/dx)^2 sigma_x^2. Points and constants are improved in turn.
 
-A search that looks for what explains most may put `-1.5 (1 - x^2) + 1` where `1.5 x^2 - 0.5` says
-the same, or `x1^3` times `1/(x1 x2)`, which has no value at 0. The chosen law is multiplied out,
-and its powers merged, where that is shorter.
+A search that looks for what explains most may return `-1.5 (1 - x^2) + 1` instead of
+`1.5 x^2 - 0.5`, or `x1^3` times `1/(x1 x2)`, which has no value at 0. The chosen law is multiplied
+out, and its powers merged, where that is shorter.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def dispersion(laws: Sequence[LawLike], data: Training) -> float:
 def _converged(
     law: LawLike, data: Training, everything: Training | None, admits: Callable[[LawLike], bool]
 ) -> LawLike:
-    """Return a law with all its constants refined, in plain words; exact if it is so then."""
+    """Return a law with all its constants refined, and simplified; it may become exact."""
     if law.exact:
         plain = plainer(FittedLaw.of(law), data)
         if plain.complexity < law.complexity and admits(plain):
@@ -396,7 +396,7 @@ def _is_logarithm(matrix: AnyMatrix, library: Library) -> bool:
 
 
 def _may_shrink(equation: Equation) -> bool:
-    """Tell whether a sum stands in brackets, or a feature in two factors of a term."""
+    """Return whether a sum stands in brackets, or a feature in two factors of a term."""
     for matrix in equation.phi:
         powers: list[int] = []
         for row in factors(matrix, equation.library):

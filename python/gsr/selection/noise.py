@@ -235,7 +235,7 @@ class Noise:
         return precision / mean, replace(self, precision=mean)
 
     def describe(self, target: str, scale: float) -> str:
-        """Say in one line how measurements scatter around the law."""
+        """Return one line on how measurements scatter around the law."""
         unit = scale * math.sqrt(self.precision)
         if self.kind == "constant":
             return f"scatter is the same everywhere: {unit:.3g}"

@@ -53,7 +53,7 @@ Indices = npt.NDArray[np.intp]
 
 
 def varies(column: Array) -> bool:
-    """Tell whether there is more than rounding in a column."""
+    """Return whether there is more than rounding in a column."""
     return bool(np.ptp(column) > ROUNDING * np.abs(column).max())
 
 
@@ -244,7 +244,7 @@ def _explained(scores: Scores, columns: Array) -> float:
     return _by_chance(p, float(along @ along), total, freedom - p)
 
 
-# ---- anything at all -----------------------------------------------------------------------------
+# ---- structure of any form -----------------------------------------------------------------------
 
 
 def learned(scores: Scores, prediction: Array, X: Array) -> float:
@@ -296,7 +296,7 @@ VARYING_SIZE = 0.003
 
 
 def residual_level(law: LawLike, data: Training, most_rows: int = MOST_ROWS) -> Level:
-    """Tell whether the residual of a law is noise; see `gsr.selection.FrontEntry.level`."""
+    """Return whether the residual of a law is noise; see `gsr.selection.FrontEntry.level`."""
     if law.exact:
         return "rounding"
     prediction, residuals, jacobian = linear_rows(law, data)

@@ -1,4 +1,4 @@
-"""Constants near simple numbers, offered as such when the data agree."""
+"""Constants near simple numbers, which are rounded where the data agree."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ class _Plan:
         return refine(moved, self.data, self._free(fixed))
 
     def agrees_with(self, law: FittedLaw, n_fixed: int) -> bool:
-        """Tell whether the data agree with a law whose constants were rounded."""
+        """Return whether the data agree with a law whose constants were rounded."""
         return law.exact or (
             not self.law.exact and self._agrees(law.rmse**2 * len(self.data.y), n_fixed)
         )

@@ -191,9 +191,7 @@ def rmse(law: LawLike, data: Training) -> float:
     """
     if not data.loss.is_squared:
         return data.loss.error(residuals(law, data))
-    scale = TargetScale(law, data)
-    square = sum(float((weigh(y - scale.solve(X, y)) ** 2).sum()) for X, y, weigh in data.blocks())
-    return math.sqrt(square / len(data.y)) if math.isfinite(square) else math.inf
+    return math.sqrt(squared_error(law, data, len(data.y)) / len(data.y))
 
 
 def errors_on_one_side(law: LawLike, data: Training) -> tuple[float, float]:

@@ -141,7 +141,7 @@ def of_constants(
 
 
 def agrees_with_given(squared_error: float, freedom: int, noise: Noise) -> bool:
-    """Tell whether residuals are no larger than given standard deviations allow (chi-square)."""
+    """Return whether residuals are no larger than given standard deviations allow (chi-square)."""
     from scipy.special import chdtrc
 
     if not noise.absolute or freedom < 1:
@@ -223,7 +223,7 @@ def _errors_without(columns: Array, high: Indices) -> Array:
 
 
 def lives_on_few_rows(law: LawLike, data: Training) -> bool:
-    """Tell whether a term of the law is there for the sake of one or two rows.
+    """Return whether a term of the law is there for the sake of one or two rows.
 
     Nearly all of its sum of squares, on the scale of y, is on these then, and on the others it has
     no part that could be measured beside the rest of the law.
