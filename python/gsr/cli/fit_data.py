@@ -81,6 +81,12 @@ class NamedRegressor(GSRRegressor):
             super()._conclude(*arguments)
 
 
+def regressor(config: Config, data: FitData, **defaults: Any) -> NamedRegressor:
+    """Return the estimator that a configuration asks for, with the names of the columns."""
+    asked = {**defaults, **config.estimator_options()}
+    return NamedRegressor(**asked).named(data.names, *data.targets)
+
+
 @dataclass(frozen=True, eq=False)
 class FitData:
     """Features, target and weights of a fit."""

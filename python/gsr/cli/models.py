@@ -110,7 +110,7 @@ def _predict(arguments: argparse.Namespace) -> int:
     X, sigma = _features(table, arguments)
     found: dict[str, Array] = {}
     for model in models.values():
-        found |= _predictions(model, X, sigma, arguments)
+        found |= predictions(model, X, sigma, arguments.index, arguments.interval)
     names, given = tables.cells(source, table, arguments.header, arguments.delimiter)
     rows = zip(given, *(column.tolist() for column in found.values()), strict=True)
     text = as_csv([*names, *found], ([*row, *values] for row, *values in rows))
@@ -175,14 +175,38 @@ def _features(table: Table, arguments: argparse.Namespace) -> tuple[Array, Array
     return table.values[:, :n_read], sigma
 
 
-def _predictions(
-    model: GSRRegressor, X: Array, sigma: Array | None, arguments: argparse.Namespace
+def predict_table(
+    model: GSRRegressor, path: Path, index: int | None = None, interval: float | None = None
 ) -> dict[str, Array]:
+    """Return the features in a table with the predictions for them."""
+    from gsr import tables
+
+    names = model.equation_.feature_names
+
+    def features(present: Any) -> Any:
+        absent = [name for name in names if name not in present]
+        if absent:
+            raise GSRError(f"{path}: there is no column {', '.join(map(repr, absent))}")
+        return names
+
+    X = tables.read(path, columns=features).values
+    found = predictions(model, X, None, index, interval)
+    return dict(zip(names, X.T, strict=True)) | found
+
+
+def predictions(
+    model: GSRRegressor,
+    X: Array,
+    sigma: Array | None = None,
+    index: int | None = None,
+    interval: float | None = None,
+) -> dict[str, Array]:
+    """Return the predictions, with the ends of intervals, by the names of their columns."""
     import numpy as np
 
     complete = np.isfinite(X).all(axis=1)
     if sigma is not None:
-        if not model._entry(arguments.index).uncertainty.noise.absolute:
+        if not model._entry(index).uncertainty.noise.absolute:
             told = "the model was not fitted with standard deviations of the rows"
             raise GSRError(f"--errors: {told}")
         complete &= np.isfinite(sigma)
@@ -191,16 +215,14 @@ def _predictions(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         if complete.any():
-            values[complete] = model.predict(X[complete], arguments.index)
+            values[complete] = model.predict(X[complete], index)
         found[f"{name} predicted"] = values
-        if arguments.interval is not None:
+        if interval is not None:
             ends = np.full((len(X), 2), np.nan)
             if complete.any():
                 warnings.simplefilter("ignore")  # the same again
                 errors = None if sigma is None else sigma[complete]
-                ends[complete] = model.predict_interval(
-                    X[complete], arguments.interval, arguments.index, sigma=errors
-                )
+                ends[complete] = model.predict_interval(X[complete], interval, index, sigma=errors)
             found |= {f"{name} lower": ends[:, 0], f"{name} upper": ends[:, 1]}
     return found
 

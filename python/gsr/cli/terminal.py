@@ -29,6 +29,7 @@ OK, NO_LAW, FAILED, NOT_WRITTEN, INTERRUPTED = 0, 1, 2, 3, 130
 COMMANDS = {
     "demo": ("find a law in data that come with the package", "program"),
     "fit": ("find a law in a table", "fit"),
+    "app": ("find laws, watch a search and look at a run in the browser", "app"),
     "predict": ("apply a law to a table", "models"),
     "show": ("print the laws of a model or a run", "models"),
     "export": ("write a law as source code that needs no gsr", "models"),

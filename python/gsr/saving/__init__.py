@@ -41,6 +41,11 @@ WIDTH = 100
 
 def save(model: Any, path: str | PathLike[str]) -> None:
     """Write a fitted model to a file; see `GSRRegressor.save`."""
+    write_whole(text(model), path)
+
+
+def text(model: Any) -> str:
+    """Return what the file of a fitted model holds."""
     if not (getattr(model, "front_", None) or getattr(model, "models_", None)):
         raise GSRError("only a fitted model can be saved: call fit first")
     writer = Writer()
@@ -65,7 +70,7 @@ def write_document(content: Mapping[str, Any], path: str | PathLike[str]) -> Non
         **content,
     }
     head = {"format": FORMAT, "checksum": _checksum(document)}
-    write_whole(_written({**head, **document}) + "\n", path)
+    return _written({**head, **document}) + "\n"
 
 
 def load(path: str | PathLike[str], transformations: Sequence[Transformation] = ()) -> Any:
