@@ -51,17 +51,18 @@ def text(model: Any) -> str:
     writer = Writer()
     content = writer.model(model)
     own = writer.transformations.values()
-    document = {
-        "transformations": {entry.name: _described(entry) for entry in own},
-        "libraries": writer.libraries,
-        "model": content,
-        "training_rows": writer.training_rows,
-    }
-    write_document(document, path)
+    return document_text(
+        {
+            "transformations": {entry.name: _described(entry) for entry in own},
+            "libraries": writer.libraries,
+            "model": content,
+            "training_rows": writer.training_rows,
+        }
+    )
 
 
-def write_document(content: Mapping[str, Any], path: str | PathLike[str]) -> None:
-    """Write a model, as plain data, to a file with its format and checksum."""
+def document_text(content: Mapping[str, Any]) -> str:
+    """Return the file of a model, which is given as plain data, with its format and checksum."""
     document = {
         "format": FORMAT,
         "format_version": VERSION,
