@@ -285,11 +285,11 @@ def structure_bits(entry: FrontEntry, signs: Mapping[int, int] = NO_SIGNS) -> fl
 
     `signs` maps the terms whose coefficient is 1 or -1, and so is not written, to it.
     """
-    bits = _expression_bits(entry.law, *entry.libraries, entry.n_features, signs)
+    bits = expression_bits(entry.law, *entry.libraries, entry.n_features, signs)
     return bits + _branch_bits(entry)
 
 
-def _expression_bits(
+def expression_bits(
     law: LawLike,
     library: Library,
     target_library: Library,
@@ -347,7 +347,7 @@ class _Written:
 
 @lru_cache(maxsize=4096)
 def _price(law: _Written) -> float:
-    return _expression_bits(law.law, law.library, law.target_library, law.n_features)
+    return expression_bits(law.law, law.library, law.target_library, law.n_features)
 
 
 def _branch_bits(entry: FrontEntry) -> float:

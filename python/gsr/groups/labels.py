@@ -1,0 +1,51 @@
+"""Labels of groups, as users give them: arrays, or a column of a data frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gsr.exceptions import GSRError, suggestion
+
+#: What groups are called if they have no name.
+NAME = "group"
+
+
+def label_of(value: Any) -> str:
+    """Return the label of a group as text; 2.0 and 2 are the same group."""
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def ungrouped(X: Any, groups: Any) -> tuple[Any, Sequence[Any], str]:
+    """Return the features, the label of each row, and what groups are called."""
+    if isinstance(groups, str):
+        columns = [str(name) for name in getattr(X, "columns", ())]
+        if groups not in columns:
+            hint = suggestion(groups, columns, otherwise_list=bool(columns))
+            where = "X has no such column" if columns else "X is no data frame: give an array"
+            raise GSRError(f"groups={groups!r}, but {where}{hint}")
+        column = X[groups]
+        return X.drop(columns=groups), list(column), groups
+    labels = np.asarray(groups)
+    if labels.ndim != 1:
+        raise GSRError(f"groups must be one label for each row, but its shape is {labels.shape}")
+    return X, labels.tolist(), str(getattr(groups, "name", None) or NAME)
+
+
+def labels_for(X: Any, groups: Any, equation: Any) -> tuple[Any, Sequence[Any]]:
+    """Return the features, and the label of each row for a law with groups."""
+    known = getattr(equation, "groups", None)
+    if known is None:
+        raise GSRError("the model was fitted without groups")
+    if groups is None:
+        if known.column not in map(str, getattr(X, "columns", ())):
+            raise GSRError(f"the law has constants of each {known.column}: give groups")
+        groups = known.column
+    X, labels, _ = ungrouped(X, groups)
+    return X, labels
