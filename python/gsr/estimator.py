@@ -107,10 +107,6 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         Rows that the search looks at, at most; laws are confirmed and fitted on all. Unless given,
         1,000, and up to 5,000 from where a law leaves nothing but noise, if `max_time` allows.
 
-    shared : {"auto", "none"}
-        With `groups`: which constants of a law all groups share. ``"auto"`` decides by description
-        length; with ``"none"`` each group has all constants for itself.
-
     errors : {"auto", "constant", "relative", "poisson"}
         **Noise.** How measurements of y scatter around the law: equally everywhere, in proportion
         to y, or with a variance of y as counts do. ``"auto"`` compares constant, relative and mixed
@@ -211,6 +207,8 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
     models_ : dict
         With several targets: a fitted GSRRegressor for each, by name. Of the attributes above
         there are then only those of these.
+    groups_ : gsr.groups.law.GroupTable
+        With groups: the constants of the chosen law in each of them, and which differ.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -260,7 +258,6 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         max_evals: int | None = None,
         max_generations: int | None = None,
         max_rows: int | None = None,
-        shared: str = "auto",
         errors: str = "auto",
         loss: str = "squared",
         quantile: float = 0.5,
@@ -303,6 +300,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         sigma: npt.ArrayLike | None = None,
         x_sigma: npt.ArrayLike | None = None,
         groups: Any = None,
+        shared: str = "auto",
     ) -> GSRRegressor:
         """Search for laws.
 
@@ -324,6 +322,9 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
             Label of the group of each row, such as an experiment or a site, or the column of the
             data frame X that holds it. One structure is then found for all groups, with constants
             of each; `groups_` has these.
+        shared : {"auto", "none"}
+            Which constants all groups share: decided by description length, or none at first; see
+            `share`.
 
         Returns
         -------
@@ -332,7 +333,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         """
         self._check_parameters()
         if groups is not None:
-            return self._fit_groups(X, y, sample_weight, sigma, x_sigma, groups)
+            return self._fit_groups(X, y, sample_weight, sigma, x_sigma, groups, shared)
         everything = self._validate(X, y, sample_weight, sigma, x_sigma)
         if everything.y.ndim == 2:
             return self._fit_each(X, y, sample_weight, sigma, x_sigma)
@@ -356,20 +357,20 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         return self
 
     def _fit_groups(
-        self, X: Any, y: Any, sample_weight: Any, sigma: Any, x_sigma: Any, groups: Any
+        self, X: Any, y: Any, sample_weight: Any, sigma: Any, x_sigma: Any, groups: Any, shared: str
     ) -> GSRRegressor:
         """Search for one structure with constants of each group."""
         from gsr.groups.rows import asked as asked_of
         from gsr.groups.search import search as search_groups
 
-        asked = asked_of(self, X, y, sample_weight, sigma, x_sigma, groups)
+        asked = asked_of(self, X, y, sample_weight, sigma, x_sigma, groups, shared)
         self.__dict__.pop("models_", None)
         history: list[search.Progress] = []
         with reporter(self.verbose, self.callback) as report, np.errstate(all="ignore"):
             found = search_groups(asked, search.recorded(report, history), history)
         self.n_rows_ = len(asked.rows)
         self._of_search(found.result, found.problem)
-        self.front_, self._others = [], found.entries
+        self.front_, self._others, self._group_rows = [], found.entries, found.rows
         chosen = selection.best(found.entries, self.n_rows_, self.criterion, self.poles)
         self._present(chosen, self.criterion)
         return self
@@ -476,7 +477,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         chosen = found.front[found.best_index]
         assert chosen.data is not None
         self.n_rows_ = len(chosen.data.y)
-        self.front_, self._others = found.front, found.others
+        self.front_, self._others, self._group_rows = found.front, found.others, None
         self._present(chosen, self.criterion, until)
 
     # ---- checks ------------------------------------------------------------------------------

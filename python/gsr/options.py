@@ -129,6 +129,9 @@ DATA = (
         flag=Flag("data", "NAME")),
     Option("data.weights", COLUMN, "a column with the weight of each row; default: none",
         example="weight", flag=Flag("data", "COLUMN")),
+    Option("data.groups", COLUMN,
+        "a column with the group of each row, such as an experiment: constants may differ from "
+        "group to group; default: none", example="site", flag=Flag("data", "COLUMN")),
     Option("data.errors", COLUMN,
         "a column with the standard deviation of the target in each row, or how errors grow with "
         f"the target: {', '.join(ERRORS)}; default: auto", example="sigma", parameter="errors",
@@ -208,9 +211,6 @@ SEARCH = (
     _search("max_rows", Number(int, MIN_ROWS),
         "rows that the search looks at, at most; default: 1000, and 5000 under noise",
         example=1000),
-    _search("shared", Choice(("auto", "none")),
-        "with groups, which constants they share: auto, by description length, or none", "auto",
-        flag=Flag("search", "auto|none")),
     _search("loss", Choice(LOSSES),
         "what fit and choice minimise: squared, absolute, huber, quantile", "squared",
         flag=Flag("search", "NAME")),

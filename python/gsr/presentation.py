@@ -24,6 +24,7 @@ from gsr.selection.fitted import FAILURES, Training
 from gsr.threads import one_thread
 
 if TYPE_CHECKING:
+    from gsr.groups.fitting import GroupedRows
     from gsr.table import EquationTable
 
 #: Columns that are named in a line.
@@ -54,6 +55,7 @@ class Presentation:
     _others: Sequence[FrontEntry] = ()
     _numbered: Sequence[FrontEntry] = ()
     left_out_: list[str]
+    _group_rows: GroupedRows | None = None
     _to_insist = "give fewer columns to insist"
 
     def _left_out_line(self) -> str:
@@ -205,6 +207,30 @@ class Presentation:
         groups = equation.table.with_group(label_of(label), rows)
         entry = self._entry(None)
         entry.__dict__["equation"] = self.equation_ = replace(equation, groups=groups)
+        return self
+
+    def share(self: Self, *names: str) -> Self:
+        """Fit the chosen law again with some constants the same in all groups.
+
+        Parameters
+        ----------
+        *names : str
+            Their letters in the equation. With ``fit(..., shared="none")`` each group has all
+            constants for itself at first.
+
+        Returns
+        -------
+        GSRRegressor
+            The estimator itself, with the law as `equation_`.
+        """
+        from gsr.groups.law import with_shared
+
+        self._grouped()
+        if self._group_rows is None:
+            raise GSRError("the model was read without its training data: fit it again")
+        made = with_shared(self._entry(None), names, self._group_rows)
+        self._others = [*self._others, made]
+        self._present(made, choice.BY_INDEX)
         return self
 
     def _grouped(self) -> GroupedEquation:

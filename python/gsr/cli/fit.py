@@ -246,7 +246,7 @@ def _search(config: Config, data: FitData) -> Any:
     with warnings.catch_warnings():
         if config.get("log", "level") == "error":
             warnings.simplefilter("ignore")
-        return model.fit(data.X, data.y, data.weights, sigma=data.sigma)
+        return model.fit(data.X, data.y, data.weights, sigma=data.sigma, groups=data.groups)
 
 
 # ---- results -------------------------------------------------------------------------------------

@@ -76,6 +76,8 @@ def _add_predict(commands: terminal.Parsers) -> None:
     parser.add_argument("--interval", type=terminal.between(0, 1), metavar="P", help=told)
     told = "with --interval: the standard deviation of each row, if the model was fitted with such"
     parser.add_argument("--errors", metavar="COLUMN", help=told)
+    told = "the group of each row, if the law has groups; default: the column of the fit"
+    parser.add_argument("--groups", metavar="COLUMN", help=told)
     parser.add_argument("--index", type=terminal.at_least(int, 0), metavar="K", help=INDEX)
     _add_target(parser, "predict this one only")
     told = "columns of the features in their order, where names differ"
@@ -94,23 +96,27 @@ def _predict(arguments: argparse.Namespace) -> int:
         raise GSRError("--index is of one front: choose its --target")
     if arguments.errors is not None and arguments.interval is None:
         raise GSRError("--errors is of use with --interval only")
-    X, sigma = _features(next(iter(models.values())), arguments)
+    X, sigma, groups = _features(next(iter(models.values())), arguments)
     columns: dict[str, Array] = {}
     for model in models.values():
-        columns |= _predictions(model, X, sigma, arguments)
+        columns |= _predictions(model, X, sigma, groups, arguments)
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     terminal.show_or_write(as_csv(columns, rows), arguments.output)
     return terminal.OK
 
 
-def _features(model: GSRRegressor, arguments: argparse.Namespace) -> tuple[Array, Array | None]:
-    """Return the features of a table, and its column of standard deviations."""
+def _features(
+    model: GSRRegressor, arguments: argparse.Namespace
+) -> tuple[Array, Array | None, Any]:
+    """Return the features of a table, its standard deviations, and the groups of its rows."""
     import numpy as np
 
     from gsr import tables
     from gsr.cli.fit_data import deviations
 
-    names = model.equation_.feature_names
+    names = model._names
+    known = getattr(model.equation_, "groups", None)
+    column = arguments.groups or (known and known.column)
 
     def columns(present: Any) -> Any:
         if arguments.features is not None:
@@ -127,6 +133,7 @@ def _features(model: GSRRegressor, arguments: argparse.Namespace) -> tuple[Array
         )
 
     def with_errors(present: Any) -> Any:
+        present = [name for name in present if name != column]
         if arguments.errors is None:
             return columns(present)
         errors = present[tables.find(arguments.errors, present, arguments.data)]
@@ -138,6 +145,7 @@ def _features(model: GSRRegressor, arguments: argparse.Namespace) -> tuple[Array
         header=arguments.header,
         delimiter=arguments.delimiter,
         sheet=arguments.sheet,
+        labels=column,
     )
     for note in table.notes:
         terminal.complain(note)
@@ -148,11 +156,16 @@ def _features(model: GSRRegressor, arguments: argparse.Namespace) -> tuple[Array
     if gaps:
         terminal.complain(f"{gaps} of {len(table.values)} rows miss a value; they are given nan")
     sigma = None if arguments.errors is None else deviations(table, n_read)
-    return table.values[:, :n_read], sigma
+    groups = None if table.labels is None else np.array(table.labels)
+    return table.values[:, :n_read], sigma, groups
 
 
 def _predictions(
-    model: GSRRegressor, X: Array, sigma: Array | None, arguments: argparse.Namespace
+    model: GSRRegressor,
+    X: Array,
+    sigma: Array | None,
+    groups: Any,
+    arguments: argparse.Namespace,
 ) -> dict[str, Array]:
     import numpy as np
 
@@ -162,19 +175,20 @@ def _predictions(
             told = "the model was not fitted with standard deviations of the rows"
             raise GSRError(f"--errors: {told}")
         complete &= np.isfinite(sigma)
+    labels = None if groups is None else groups[complete]
     name = model.equation_.target_name
     found = {name: np.full(len(X), np.nan)}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         if complete.any():
-            found[name][complete] = model.predict(X[complete], arguments.index)
+            found[name][complete] = model.predict(X[complete], arguments.index, groups=labels)
         if arguments.interval is not None:
             ends = np.full((len(X), 2), np.nan)
             if complete.any():
                 warnings.simplefilter("ignore")  # the same again
                 errors = None if sigma is None else sigma[complete]
                 ends[complete] = model.predict_interval(
-                    X[complete], arguments.interval, arguments.index, sigma=errors
+                    X[complete], arguments.interval, arguments.index, sigma=errors, groups=labels
                 )
             found |= {f"{name} lower": ends[:, 0], f"{name} upper": ends[:, 1]}
     return found

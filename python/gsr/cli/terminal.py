@@ -271,7 +271,8 @@ def laws_text(
     front = _as_table(shown, names)
     if left := len(laws) - len(shown):
         front += f"\n      and {left} more; {more.replace('{all}', str(len(laws)))} shows all"
-    parts = [str(model.equation_), front]
+    groups = getattr(model.equation_, "groups", None)
+    parts = [str(model.equation_), *([] if groups is None else [str(groups)]), front]
     others = [row for row in table.top() if math.isfinite(row.bits)]
     if len(others) > 1:
         parts.append(_as_table(others, RANKED))

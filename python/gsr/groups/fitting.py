@@ -198,7 +198,7 @@ def _eliminated(each: Linearised, local: Mask, damping: float) -> tuple[Array, A
     damped = np.zeros((n_local, len(local) + 1))
     damped[:, :n_local] = math.sqrt(max(damping, LEAST_DAMPING)) * np.diag(norms(own))
     block = np.column_stack([own, each.jacobian[:, ~local], each.residual])
-    r = np.linalg.qr(np.vstack([block, damped]), mode="r")
+    r = np.asarray(np.linalg.qr(np.vstack([block, damped]), mode="r"))
     return r[:n_local], r[n_local:, n_local:]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,14 @@ from gsr.exceptions import GSRError, suggestion
 
 #: What groups are called if they have no name.
 NAME = "group"
+
+
+class Labels(list[Any]):
+    """Labels of rows with the name of their column."""
+
+    def __init__(self, labels: Iterable[Any], name: str = NAME) -> None:
+        super().__init__(labels)
+        self.name = name
 
 
 def label_of(value: Any) -> str:
@@ -22,23 +30,22 @@ def label_of(value: Any) -> str:
     return str(value)
 
 
-def ungrouped(X: Any, groups: Any) -> tuple[Any, Sequence[Any], str]:
-    """Return the features, the label of each row, and what groups are called."""
+def ungrouped(X: Any, groups: Any) -> tuple[Any, Labels]:
+    """Return the features, and the label of each row."""
     if isinstance(groups, str):
         columns = [str(name) for name in getattr(X, "columns", ())]
         if groups not in columns:
             hint = suggestion(groups, columns, otherwise_list=bool(columns))
             where = "X has no such column" if columns else "X is no data frame: give an array"
             raise GSRError(f"groups={groups!r}, but {where}{hint}")
-        column = X[groups]
-        return X.drop(columns=groups), list(column), groups
-    labels = np.asarray(groups)
+        return X.drop(columns=groups), Labels(X[groups], groups)
+    labels = np.asarray(groups, dtype=object)
     if labels.ndim != 1:
         raise GSRError(f"groups must be one label for each row, but its shape is {labels.shape}")
-    return X, labels.tolist(), str(getattr(groups, "name", None) or NAME)
+    return X, Labels(labels, str(getattr(groups, "name", None) or NAME))
 
 
-def labels_for(X: Any, groups: Any, equation: Any) -> tuple[Any, Sequence[Any]]:
+def labels_for(X: Any, groups: Any, equation: Any) -> tuple[Any, Labels]:
     """Return the features, and the label of each row for a law with groups."""
     known = getattr(equation, "groups", None)
     if known is None:
@@ -47,5 +54,4 @@ def labels_for(X: Any, groups: Any, equation: Any) -> tuple[Any, Sequence[Any]]:
         if known.column not in map(str, getattr(X, "columns", ())):
             raise GSRError(f"the law has constants of each {known.column}: give groups")
         groups = known.column
-    X, labels, _ = ungrouped(X, groups)
-    return X, labels
+    return ungrouped(X, groups)

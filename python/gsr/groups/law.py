@@ -13,13 +13,15 @@ import numpy.typing as npt
 from gsr.encoding import encode, evaluate
 from gsr.encoding.fold import fold
 from gsr.encoding.matrices import Decoder
-from gsr.encoding.rows import Row, factors
+from gsr.encoding.rows import factors, is_constant
 from gsr.equation import Equation
 from gsr.exceptions import GSRError, suggestion
-from gsr.groups.fitting import GroupedFit, Mask
+from gsr.groups.fitting import GroupedFit, GroupedRows, Mask
+from gsr.groups.fitting import fit as fit_groups
 from gsr.groups.labels import label_of
 from gsr.lazy import sympy
-from gsr.selection.entry import FrontEntry, constant_names
+from gsr.library import Library
+from gsr.selection.entry import CONSTANT_LAW, FrontEntry, constant_names
 from gsr.selection.fitted import (
     FAILURES,
     FittedLaw,
@@ -111,10 +113,6 @@ class GroupTable:
             )
         return np.array([numbers[each] for each in wanted], dtype=np.intp)
 
-    def law_of(self, label: Any) -> FittedLaw:
-        """Return the law with the constants of a group."""
-        return with_constants(self.law, self.constants[self.codes([label])[0]])
-
     def with_group(self, label: str, rows: Training) -> GroupTable:
         """Return the table with another group, whose constants are fitted to its rows."""
         if label in self.labels:
@@ -205,14 +203,6 @@ class GroupedEquation(Equation):
             raise GSRError(f"groups has {len(codes)} labels for {len(X)} rows")
         return np.column_stack([X, self.table.values[codes]])
 
-    def of_group(self, label: Any, X: Array, y: Array) -> Equation:
-        """Return the law of one group, without columns for constants."""
-        law = self.table.law_of(label)
-        return Equation.from_data(
-            self.library, self.target_library, law.psi, law.beta, law.phi, law.alpha, X, y,
-            feature_names=self.feature_names[: self.n_features], target_name=self.target_name,
-        )  # fmt: skip
-
 
 # ---- from a fit to an entry of the front -------------------------------------------------------
 
@@ -227,6 +217,26 @@ def entry_of(
         return None
 
 
+def with_shared(entry: FrontEntry, names: Iterable[str], rows: GroupedRows) -> FrontEntry:
+    """Return a law fitted again with some constants of groups shared by all."""
+    equation = entry.equation
+    assert isinstance(equation, GroupedEquation), "it is a law with groups"
+    table, local = equation.table, equation.table.local.copy()
+    for name in names:
+        if name not in table.letters:
+            hint = suggestion(name, table.letters, otherwise_list=True)
+            raise GSRError(f"{name!r} is no constant of the groups{hint}")
+        local[table.names.index(name)] = False
+    known = table.constants[: rows.n_groups]
+    fitted = fit_groups(table.law, known, local, rows)
+    features = equation.feature_names[: equation.n_features]
+    labels = table.labels[: rows.n_groups]
+    made = fitted and entry_of(fitted, features, equation.target_name, table.column, labels)
+    if not isinstance(made, FrontEntry):
+        raise GSRError(f"the law cannot be fitted with {', '.join(names)} shared")
+    return made
+
+
 def _entry_of(
     fit: GroupedFit, names: Sequence[str], target_name: str, column: str, labels: Sequence[str]
 ) -> FrontEntry | None:
@@ -239,11 +249,12 @@ def _entry_of(
         return None
 
     def make(law: Any) -> Equation:
-        made = GroupedEquation.from_data(
+        made: Any = GroupedEquation.from_data(
             data.library, data.target_library, law.psi, law.beta, law.phi, law.alpha,
             rows.X, rows.y, feature_names=(*names, *letters), target_name=target_name,
         )  # fmt: skip
-        return replace(made, groups=table)
+        found: Equation = replace(made, groups=table)
+        return found
 
     entry = replace(FrontEntry.of(law, make, rows), n_constants=fit.n_constants)
     known = uncertainty(law, rows)
@@ -321,7 +332,7 @@ def _with_columns(
     decoder.marks = marks
     phi, alpha = [], []
     for k, matrix in enumerate(marked.phi):
-        form = sympy.Mul(*(_factor(row, decoder) for row in factors(matrix, data.library)))
+        form = sympy.Mul(*(fold(row, decoder) for row in factors(matrix, data.library)))
         phi.append(encode(form * columns.get(k, 1), data.library, d + len(own)))
         alpha.append(1.0 if k in columns else marked.alpha[k])
     law = FittedLaw.of(
@@ -330,17 +341,14 @@ def _with_columns(
     return law, tuple(_letters(len(own), {*names, target_name, column}))
 
 
-def _factor(row: Row, decoder: Decoder) -> Any:
-    return fold(row, decoder)
-
-
 def _letters(count: int, taken: set[str]) -> list[str]:
     free = [letter for letter in LETTERS if letter not in taken]
     more = (name for k in range(1, 10_000) if (name := f"a{k}") not in taken)
     return [*free, *(next(more) for _ in range(count))][:count]
 
 
-def can_be_local(law: FittedLaw) -> bool:
-    """Whether all constants of a law may differ from group to group: they must stand in f."""
+def can_be_local(law: FittedLaw, library: Library) -> bool:
+    """Whether the constants of a law may differ from group to group: they must stand in f."""
     in_target = any(place.side == "psi" for place in weights(law))
-    return len(law.psi) == 1 and not in_target and len(law.phi) > 0
+    is_law = law.complexity <= CONSTANT_LAW or not all(is_constant(m, library) for m in law.phi)
+    return len(law.psi) == 1 and not in_target and len(law.phi) > 0 and is_law

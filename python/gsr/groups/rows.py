@@ -15,17 +15,27 @@ from gsr.groups.search import Asked
 if TYPE_CHECKING:
     from gsr.estimator import GSRRegressor
 
+SHARED = ("auto", "none")
 FEWEST = 2
 #: Labels that a message lists.
 LISTED = 8
 
 
 def asked(
-    model: GSRRegressor, X: Any, y: Any, sample_weight: Any, sigma: Any, x_sigma: Any, groups: Any
+    model: GSRRegressor,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    sigma: Any,
+    x_sigma: Any,
+    groups: Any,
+    shared: str,
 ) -> Asked:
     """Return what is asked of a search in groups, if the rows are fit for it."""
     _check(model, y, x_sigma)
-    X, given, column = ungrouped(X, groups)
+    if shared not in SHARED:
+        raise GSRError(f"shared must be one of {SHARED}, got {shared!r}")
+    X, given = ungrouped(X, groups)
     texts = _texts(given, len(np.asarray(X)))
     known, codes = np.unique(np.array(texts), return_inverse=True)
     rows = model._validate(X, y, sample_weight, sigma, x_sigma, codes.astype(float))
@@ -33,10 +43,16 @@ def asked(
     labels = [str(each) for each in known[left]]
     _check_sizes(labels, np.bincount(codes))
     return Asked(
-        model.get_params(deep=False), model._check_parameters(),
-        replace(rows, X=np.asfortranarray(rows.X[:, :-1])), codes, model._names,
-        model._target_name, column, labels,
-    )  # fmt: skip
+        parameters=model.get_params(deep=False),
+        settings=model._check_parameters(),
+        rows=replace(rows, X=np.asfortranarray(rows.X[:, :-1])),
+        codes=codes,
+        names=model._names,
+        target_name=model._target_name,
+        column=given.name,
+        labels=labels,
+        all_local=shared == "none",
+    )
 
 
 def _texts(labels: Sequence[Any], n_rows: int) -> list[str]:

@@ -79,6 +79,8 @@ class Asked:
     target_name: str
     column: str
     labels: Sequence[str]
+    #: Whether each group has all constants for itself.
+    all_local: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +90,7 @@ class Found:
     entries: list[FrontEntry]
     result: SearchResult
     problem: Problem
+    rows: GroupedRows
 
 
 def search(asked: Asked, report: Callable[[Progress], object], history: list[Progress]) -> Found:
@@ -107,11 +110,11 @@ def search(asked: Asked, report: Callable[[Progress], object], history: list[Pro
         if status in ("interrupted", "stopped"):
             break
     with one_thread(), np.errstate(all="ignore"):
-        fits = _compared(laws, groups, asked.parameters["shared"] == "none", *ends)
+        fits = _compared(laws, groups, asked.all_local, *ends)
         entries = _entries(fits, asked)
     if not entries:
         raise GSRError("no law was found that is defined in all groups; allow more time")
-    return Found(entries, _result(results, laws, history, started), problem)
+    return Found(entries, _result(results, laws, history, started), problem, groups)
 
 
 # ---- searches ------------------------------------------------------------------------------------
@@ -131,9 +134,7 @@ def _problem(asked: Asked, view: View, n_views: int) -> Problem:
     return make_problem(parameters, view.rows, asked.names, asked.target_name, settings)
 
 
-def _searched(
-    problem: Problem, report: Callable[[Progress], object]
-) -> tuple[Session, str]:
+def _searched(problem: Problem, report: Callable[[Progress], object]) -> tuple[Session, str]:
     session = Session(problem, make_evolution(problem), problem.parameters["max_time"], report)
     return session, session.run()
 
@@ -177,9 +178,7 @@ def _views(asked: Asked) -> Iterator[View]:
             yield View(alone, True)
 
 
-def _scales(
-    rows: Rows, codes: npt.NDArray[np.intp], with_offset: bool
-) -> tuple[Array, Array]:
+def _scales(rows: Rows, codes: npt.NDArray[np.intp], with_offset: bool) -> tuple[Array, Array]:
     """Return the scale and the offset of each group around a smooth curve through all rows.
 
     Curve, scales and offsets are fitted in turn; the curve by kernel ridge regression.
@@ -208,7 +207,7 @@ def _scales(
 def _kernel(X: Array) -> Array:
     """Return a Gaussian kernel of the features, with a width at which neighbours are alike."""
     spread = X.std(axis=0)
-    scaled = (X / np.where(spread > 0.0, spread, 1.0))
+    scaled = X / np.where(spread > 0.0, spread, 1.0)
     squares = ((scaled[:, None, :] - scaled[None, :, :]) ** 2).sum(axis=2)
     return np.asarray(np.exp(-0.5 * squares / X.shape[1]))
 
@@ -241,7 +240,7 @@ def _compared(
 ) -> list[GroupedFit]:
     """Return the structures as they fit all groups, shortest description first."""
     found_laws = sorted(map(FittedLaw.of, without_repeats(laws)), key=lambda law: law.complexity)
-    structures = [law for law in found_laws if can_be_local(law)]
+    structures = [law for law in found_laws if can_be_local(law, rows.data.library)]
     rough = [(_rough(law, rows), law) for law in in_time(structures, rough_until, COMPARED)]
     order = sorted((each for each in rough if math.isfinite(each[0])), key=itemgetter(0))
     found = []

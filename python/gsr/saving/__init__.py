@@ -33,6 +33,7 @@ from gsr.transformation import BUILTINS, Symbolic
 
 if TYPE_CHECKING:
     from gsr.estimator import GSRRegressor
+    from gsr.groups.law import GroupTable
     from gsr.saving.forms import DocumentForm
 
 FORMAT = "gsr model"
@@ -340,6 +341,7 @@ class Writer:
             "equation": self.equation(entry.equation),
             **{name: _known(entry, name) for name in ("left_out", "length", "uncertainty")},
             "rounded": self._rounded(entry),
+            **_groups(getattr(entry.equation, "groups", None)),
         }
 
     def _rounded(self, entry: FrontEntry) -> dict[str, Any] | None:
@@ -380,6 +382,12 @@ def _known(entry: FrontEntry, name: str) -> Any:
         return getattr(entry, name)
     except (GSRError, ArithmeticError, np.linalg.LinAlgError):
         return None
+
+
+def _groups(table: GroupTable | None) -> dict[str, Any]:
+    if table is None:
+        return {}
+    return {"groups": {**vars(table), "law": _law(table.law), "local": table.local.tolist()}}
 
 
 def _law(law: LawLike) -> dict[str, Any]:

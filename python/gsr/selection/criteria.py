@@ -296,6 +296,7 @@ def expression_bits(
     n_features: int,
     signs: Mapping[int, int] = NO_SIGNS,
 ) -> float:
+    """Return the bits of a law's expression without its constants."""
     bits = law_structure_bits(law.psi, law.phi, library, target_library, n_features, signs)
     rows = (each for matrix in law.phi for row in factors(matrix, library) for each in row.walk())
     # Oscillations whose frequency is fitted.

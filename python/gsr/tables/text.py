@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from gsr.exceptions import GSRError
 from gsr.files import Source
-from gsr.tables import Array, Columns, Table, not_a_number, select
+from gsr.tables import Array, Column, Columns, Table, find, not_a_number, select
 
 if TYPE_CHECKING:
     import pandas
@@ -72,6 +72,19 @@ def read(source: Source, columns: Columns, header: bool | None, delimiter: str |
         raise not_a_number(where, cell, name, hint) from None
     except UnicodeDecodeError as error:
         raise _bad_encoding(source) from error
+
+
+def labels(
+    source: Source, column: Column, table: Table, header: bool | None, delimiter: str | None
+) -> list[str]:
+    """Return the text of a column in the rows of a table that was read from the same file."""
+    layout = layout_of(source, header, delimiter)
+    place = find(column, layout.names, source.name)
+    assert table.lines is not None, "it is a text file"
+    wanted = set(table.lines.tolist())
+    with source.text() as stream:
+        rows = _rows(_Lines(stream, source.name), layout.delimiter)
+        return [cells[place].strip() for line, cells in rows if line in wanted]
 
 
 def _table(source: Source, layout: Layout, chosen: list[int], point: str) -> Table:
