@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         MissingWarning,
         PredictionWarning,
     )
+    from gsr.forms.estimator import GSRForm
     from gsr.info import core_info
     from gsr.library import Library, Transformation
     from gsr.prior.fitted_formula import FittedFormula
@@ -31,6 +32,7 @@ _HOMES = {
     "FittedFormula": "prior.fitted_formula",
     "GSRDynamics": "dynamics.estimator",
     "GSRError": "exceptions",
+    "GSRForm": "forms.estimator",
     "GSRRegressor": "estimator",
     "InterruptedWarning": "exceptions",
     "Library": "library",
@@ -48,6 +50,7 @@ __all__ = [
     "FittedFormula",
     "GSRDynamics",
     "GSRError",
+    "GSRForm",
     "GSRRegressor",
     "InterruptedWarning",
     "Library",

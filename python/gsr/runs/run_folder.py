@@ -271,7 +271,10 @@ def load_model(path: PathLike) -> GSRRegressor:
         if not (place / "model.json").exists():
             read(place)  # raises an error if it is no run folder
         place = place / "model.json"
-    return saving.load(place)
+    model: GSRRegressor = saving.load(place)
+    if not hasattr(model, "get_best"):
+        raise GSRError(f"{place} holds a law of GSRForm, which is used from Python: gsr.load")
+    return model
 
 
 def last_changed(paths: Iterable[Path]) -> float | None:

@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 FORMAT = "gsr model"
 VERSION = 1
+#: How files of `GSRForm.save` begin.
+FORM = re.compile(rb'\s*\{\s*"format": "gsr form"')
 WIDTH = 100
 
 
@@ -62,8 +65,8 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     write_whole(_written({**head, **document}) + "\n", path)
 
 
-def load(path: str | PathLike[str], transformations: Sequence[Transformation] = ()) -> GSRRegressor:
-    """Read a model that `GSRRegressor.save` has written.
+def load(path: str | PathLike[str], transformations: Sequence[Transformation] = ()) -> Any:
+    """Read a model that `GSRRegressor.save` or `GSRForm.save` has written.
 
     Parameters
     ----------
@@ -74,7 +77,7 @@ def load(path: str | PathLike[str], transformations: Sequence[Transformation] = 
 
     Returns
     -------
-    GSRRegressor
+    GSRRegressor or GSRForm
         Fitted. It predicts the same, bit for bit; its training data are not in it.
 
     Raises
@@ -83,8 +86,12 @@ def load(path: str | PathLike[str], transformations: Sequence[Transformation] = 
         Names the file and what is wrong with it.
     """
     try:
-        own = _by_name(transformations)
-        return _model(_document(read_whole(path)), own)
+        own, content = _by_name(transformations), read_whole(path)
+        if FORM.match(content):
+            from gsr.forms import estimator as forms
+
+            return forms.read(content)
+        return _model(_document(content), own)
     except GSRError as error:
         name = os.fspath(path)
         raise GSRError(str(error) if str(name) in str(error) else f"{name}: {error}") from error
