@@ -150,6 +150,8 @@ class GSRForm(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         named = getattr(self, "feature_names_in_", [f"x{k + 1}" for k in range(rows.shape[1])])
         self._names = [str(name) for name in named]
         self._target_name = str(getattr(y, "name", None) or "y")
+        while self._target_name in self._names:
+            self._target_name += "'"
         check_names(tuple(self._names), self._target_name, rows.shape[1])
         return rows, target, np.ones(len(rows)) if weights is None else weights / weights.mean()
 
