@@ -294,7 +294,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
     def fit(
         self,
         X: npt.ArrayLike,
-        y: npt.ArrayLike,
+        y: npt.ArrayLike | None = None,
         sample_weight: npt.ArrayLike | None = None,
         *,
         sigma: npt.ArrayLike | None = None,
@@ -493,8 +493,12 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
     ) -> Rows:
         """Return the checked rows; `codes` of groups become a last column of the features."""
         validation.check_columns(X)
-        given = {} if y is not None else {"y": None}  # scikit-learn's message for no target
-        table = validate_data(self, X, **given, dtype=np.float64, ensure_all_finite=False)
+        if y is None:
+            raise GSRError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None; for "
+                "laws between the columns of X there is gsr.GSRImplicit"
+            )
+        table = validate_data(self, X, dtype=np.float64, ensure_all_finite=False)
         target = validation.as_numbers(y, table)
         if target.ndim == 2 and target.shape[1] == 1:
             target = target[:, 0]

@@ -1,5 +1,7 @@
 """Laws of a known form whose unknown functions are searched."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -69,6 +71,7 @@ def test_a_model_read_from_a_file_predicts_the_same(fitted, tmp_path):
     assert str(model) == str(fitted)
     assert model.parts_.keys() == fitted.parts_.keys()
     text = (tmp_path / "form.json").read_text()
+    text = re.sub(r'"checksum": "[^"]*"', '"checksum": null', text)
     (tmp_path / "bad.json").write_text(text.replace('"values"', '"other"'))
     with pytest.raises(GSRError, match=r"bad\.json.*damaged"):
         gsr.load(tmp_path / "bad.json")

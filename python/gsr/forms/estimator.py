@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 import warnings
@@ -28,11 +27,11 @@ from gsr.forms.search import compared, search
 from gsr.formula import expression as read_expression
 from gsr.lazy import sympy
 from gsr.options import MIN_ROWS
+from gsr.saving import write_document
 from gsr.selection import FrontEntry
 from gsr.selection.uncertainty import inverse_gram
 from gsr.transformation import Array
 
-FORMAT, VERSION = "gsr form", 1
 DIGITS = 6
 #: Printers of SymPy by language.
 LANGUAGES = {"python": "pycode", "c": "ccode", "fortran": "fcode", "julia": "julia_code"}
@@ -297,8 +296,6 @@ class GSRForm(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "_template")
         content = {
-            "format": FORMAT,
-            "format_version": VERSION,
             "form": self.form,
             "features": self._names,
             "named": hasattr(self, "feature_names_in_"),
@@ -310,15 +307,12 @@ class GSRForm(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             "constants": self.constants_,
             "rmse": self.rmse_,
         }
-        write_whole(json.dumps(content, indent=1) + "\n", path)
+        write_document({"form": content}, path)
 
 
-def read(text: bytes) -> GSRForm:
+def read(content: Mapping[str, Any]) -> GSRForm:
     """Return the model of a file that `GSRForm.save` has written; nothing in it is run."""
     try:
-        content = json.loads(text)
-        if content["format_version"] != VERSION:
-            raise GSRError(f"it has format version {content['format_version']}, not {VERSION}")
         model = GSRForm(str(content["form"]))
         model._names = [str(name) for name in content["features"]]
         model._target_name = str(content["target"])
@@ -335,9 +329,7 @@ def read(text: bytes) -> GSRForm:
         model.constants_ = {n: (float(v), float(e)) for n, (v, e) in content["constants"].items()}
         model.rmse_ = float(content["rmse"])
     except (KeyError, TypeError, ValueError) as error:
-        raise GSRError(
-            f"this is no {FORMAT} that can be read, or it is damaged: {error}"
-        ) from error
+        raise GSRError(f"the form in the file is damaged: {error}") from error
     return model
 
 

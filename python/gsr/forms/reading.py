@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gsr.exceptions import GSRError, suggestion
-from gsr.formula.parser import Grammar, parse
-from gsr.formula.symbolic import ELEMENTARY, Builder, guarded
+from gsr.formula import ELEMENTARY, Builder, Grammar, guarded, parse
 from gsr.lazy import sympy
 from gsr.prior.formula_terms import nearest_name
 

@@ -192,21 +192,36 @@ def _labels(
     delimiter: str | None,
     sheet: str | None,
 ) -> tuple[str, ...]:
-    """Return the text of a column in the rows of a table."""
-    from gsr.tables import binary, text
-
-    start = source.start()
-    kind = binary.examine_zip(source) if start.startswith(binary.ZIP) else None
-    if isinstance(kind, Source):
-        return _labels(kind, column, table, header, delimiter, sheet)
-    if kind is None and not start.startswith((binary.PARQUET, binary.NPY)):
-        found = text.labels(source, column, table, header, delimiter)
+    """Return the text of a column in the rows of a table; numbers in files that are no text."""
+    names, rows = cells(source, table, header, delimiter)
+    if names is not table.names:
+        place = find(column, names, source.name)
+        found = [str(row[place]).strip() for row in rows]
     else:
         numbers = _read(source, [column], header, delimiter, sheet).values[:, 0]
         found = ["" if each != each else f"{each:.17g}" for each in numbers]
     if "" in found:
         raise GSRError(f"{table.origin}, {table.place(found.index(''))}: the label is missing")
     return tuple(found)
+
+
+def cells(
+    source: Source, table: Table, header: bool | None = None, delimiter: str | None = None
+) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+    """Return names and rows to stand beside results: all columns of a text file, as written there.
+
+    Of other files they are the columns that were read.
+    """
+    from gsr.tables import binary, text
+
+    start = source.start()
+    if start.startswith(binary.ZIP):
+        inner = binary.examine_zip(source)
+        if isinstance(inner, Source):
+            return cells(inner, table, header, delimiter)
+    if start.startswith((binary.ZIP, binary.PARQUET, binary.NPY)):
+        return table.names, table.values.tolist()
+    return text.cells(source, header, delimiter)
 
 
 def path_of(origin: str | os.PathLike[str]) -> Path | None:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from gsr.exceptions import GSRError
 from gsr.files import Source
-from gsr.tables import Array, Column, Columns, Table, find, not_a_number, select
+from gsr.tables import Array, Columns, Table, not_a_number, select
 
 if TYPE_CHECKING:
     import pandas
@@ -74,17 +74,14 @@ def read(source: Source, columns: Columns, header: bool | None, delimiter: str |
         raise _bad_encoding(source) from error
 
 
-def labels(
-    source: Source, column: Column, table: Table, header: bool | None, delimiter: str | None
-) -> list[str]:
-    """Return the text of a column in the rows of a table that was read from the same file."""
+def cells(
+    source: Source, header: bool | None, delimiter: str | None
+) -> tuple[tuple[str, ...], list[Cells]]:
+    """Return the names of all columns, and the rows as they are written."""
     layout = layout_of(source, header, delimiter)
-    place = find(column, layout.names, source.name)
-    assert table.lines is not None, "it is a text file"
-    wanted = set(table.lines.tolist())
     with source.text() as stream:
         rows = _rows(_Lines(stream, source.name), layout.delimiter)
-        return [cells[place].strip() for line, cells in rows if line in wanted]
+        return layout.names, [row for line, row in rows if line > layout.skip]
 
 
 def _table(source: Source, layout: Layout, chosen: list[int], point: str) -> Table:
