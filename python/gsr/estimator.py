@@ -292,7 +292,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
     def fit(
         self,
         X: npt.ArrayLike,
-        y: npt.ArrayLike,
+        y: npt.ArrayLike | None = None,
         sample_weight: npt.ArrayLike | None = None,
         *,
         sigma: npt.ArrayLike | None = None,
@@ -450,8 +450,12 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         self, X: Any, y: Any, sample_weight: Any, sigma: Any = None, x_sigma: Any = None
     ) -> Rows:
         validation.check_columns(X)
-        given = {} if y is not None else {"y": None}  # scikit-learn's message for no target
-        table = validate_data(self, X, **given, dtype=np.float64, ensure_all_finite=False)
+        if y is None:
+            raise GSRError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None; for "
+                "laws between the columns of X there is gsr.GSRImplicit"
+            )
+        table = validate_data(self, X, dtype=np.float64, ensure_all_finite=False)
         target = validation.as_numbers(y, table)
         if target.ndim == 2 and target.shape[1] == 1:
             target = target[:, 0]

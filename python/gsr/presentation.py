@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gsr import selection, validation
+from gsr.encoding.writing import html
 from gsr.equation import Equation
 from gsr.exceptions import GSRError, SeveralTargetsError
 from gsr.files import write_whole
@@ -19,6 +21,7 @@ from gsr.selection import FrontEntry, PolePolicy, choice, criteria, kinds
 from gsr.selection.criteria import Criterion
 from gsr.selection.fitted import FAILURES
 from gsr.threads import one_thread
+from gsr.wording import LEVELS
 
 if TYPE_CHECKING:
     from gsr.table import EquationTable
@@ -75,6 +78,33 @@ class Presentation:
         self._check_single()
         support = getattr(self, "support_", 1.0)
         return EquationTable(self.front_, self.best_index_, self._others, self._laws, support)
+
+    def to_pandas(self) -> Any:
+        """Return the front as a pandas.DataFrame, with all columns of `equations_`."""
+        return self.equations_.to_pandas()
+
+    def __str__(self) -> str:
+        if not hasattr(self, "front_"):
+            models: Mapping[str, Any] = getattr(self, "models_", {})
+            return "\n\n".join(map(str, models.values())) or repr(self)
+        table = self.equations_
+        return "\n".join([*table[table.best_index].forms, self._verdict, "", str(table)])
+
+    def _repr_html_(self) -> Any:
+        if not hasattr(self, "front_"):
+            models: Mapping[str, Any] = getattr(self, "models_", {})
+            several = "".join(each._repr_html_() for each in models.values())
+            return several or super()._repr_html_()  # type: ignore[misc]
+        table = self.equations_
+        forms = "".join(f"<p><big>{html(form)}</big></p>" for form in table[table.best_index].forms)
+        return f"{forms}<p>{escape(self._verdict)}</p>{table._repr_html_()}"
+
+    @property
+    def _verdict(self) -> str:
+        return f"{LEVELS[self.level_].sentence}\nChosen: {self.why_}."
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": str(self), "text/html": self._repr_html_()}
 
     def choose(self: Self, criterion: Criterion | None = None, *, index: int | None = None) -> Self:
         """Choose another law of those that the search has found.
@@ -276,12 +306,12 @@ class Presentation:
         return source
 
     def plot(self, kind: str = "summary", **options: Any) -> Any:
-        """Draw the front, the fit, the residuals, the convergence or the terms.
+        """Draw the law with the data, the front, fit, residuals, convergence or terms.
 
         Parameters
         ----------
-        kind : {"summary", "front", "fit", "residuals", "convergence", "terms"}
-            What to draw.
+        kind : {"summary", "law", "front", "fit", "residuals", "convergence", "terms"}
+            What to draw; ``"law"`` is data, curve and band against the features.
         **options
             See `gsr.plotting`: `X`, `y`, `index`, `ax`.
 

@@ -95,9 +95,17 @@ class FitData:
     columns: tuple[str, ...]
     sigma: Array | None = None
 
+    @property
+    def asked(self) -> str | list[str]:
+        """What `data.target` is set to, so that the run can be repeated."""
+        return self.columns[0] if self.y.ndim == 1 else list(self.columns)
 
-def load(source: Source, config: Config) -> FitData:
-    """Read the table of a configuration, whose section `data` says what to take of it."""
+
+def load(source: Source, config: Config, implicit: bool = False) -> FitData:
+    """Read the table of a configuration, whose section `data` says what to take of it.
+
+    For implicit laws the last column is a target like any other.
+    """
     data = config.section("data")
     roles: dict[str, list[str]] = {}
 
@@ -111,9 +119,9 @@ def load(source: Source, config: Config) -> FitData:
     targets, n = tuple(roles["target"]), len(roles["target"])
     for note in table.notes:
         log.info("%s", note)
-    if data["target"] is None:
+    if data["target"] is None and not implicit:
         log.info("the target is the last column, %r; --target chooses another", targets[0])
-    table = _complete(table, data["missing"])
+    table = complete(table, data["missing"])
     place = {name: number for number, name in enumerate(table.names)}
     places = {role: [place[name] for name in roles[role]] for role in roles}
     y = table.values[:, places["target"]]
@@ -130,7 +138,8 @@ def load(source: Source, config: Config) -> FitData:
     )
     if not any(config.is_set(*key) for key in NAMING):
         found = _without_constants(found, table.origin)
-    _warn_of_copies(found)
+    if not implicit:
+        _warn_of_copies(found)
     return found
 
 
@@ -238,8 +247,8 @@ def _quoted(names: Sequence[str]) -> str:
     return shown if len(names) <= LISTED else f"{shown}, ... ({len(names)} columns)"
 
 
-def _complete(table: Table, missing: str) -> Table:
-    """Return the table without rows that miss a value, if that is wanted."""
+def complete(table: Table, missing: str) -> Table:
+    """Return the table without rows that have missing values, if that is wanted."""
     infinite = np.isinf(table.values)
     if infinite.any():
         row, column = (int(k) for k in np.argwhere(infinite)[0])
@@ -256,7 +265,7 @@ def _complete(table: Table, missing: str) -> Table:
             "--missing drop leaves these rows out, --drop a column"
         )
     if gaps.rows.all():
-        raise GSRError(f"{table.origin}: every row misses a value, in {gaps.columns}")
+        raise GSRError(f"{table.origin}: every row has a missing value, in {gaps.columns}")
     log.info("%s, and are left out", gaps)
     lines = None if table.lines is None else table.lines[~gaps.rows]
     return replace(table, values=table.values[~gaps.rows], lines=lines)

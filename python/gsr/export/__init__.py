@@ -143,5 +143,5 @@ def _header(
 
 
 def _safe_line(line: str) -> str:
-    """Return a line for a comment that does not take in the next one."""
+    """Return a line for a comment that does not continue on the next line."""
     return re.sub(r"(\\|\?\?/)\s*$", r"\1 .", line)

@@ -339,8 +339,21 @@ class NamedForm(Form):
     model: TargetForm
 
 
+class MotionForm(Form):
+    """What `GSRDynamics` knows beside the laws of its states."""
+
+    n_states_: Annotated[int, BeforeValidator(_whole(1))]
+    n_inputs_: Whole
+    largest_: Number
+    feature_names_: Annotated[list[StrictStr], Field(min_length=1)]
+    noise_: dict[str, Number]
+    simulation_error_: dict[str, Number]
+    standard_errors_: dict[str, Vector]
+
+
 class ModelForm(TargetForm):
     targets: list[NamedForm]
+    motion: MotionForm | None = None
 
 
 class AttributesForm(Form):

@@ -44,10 +44,12 @@ class Reader:
 
     # ---- the model ---------------------------------------------------------------------------
 
-    def model(self, form: forms.TargetForm, where: str = "model") -> GSRRegressor:
+    def model(self, form: forms.TargetForm, where: str = "model") -> Any:
         """Return an estimator with all that it has found."""
-        model = GSRRegressor(**self._parameters(form))
-        for name, value in self._attributes(form, f"{where}.attributes").items():
+        motion = form.motion if isinstance(form, forms.ModelForm) else None
+        model = self._unfitted(form, motion is not None)
+        attributes = self._attributes(form, f"{where}.attributes", type(model))
+        for name, value in {**attributes, **dict(motion or ())}.items():
             setattr(model, name, value)
         if form.features is not None:
             self._name_features(model, form, where)
@@ -64,8 +66,15 @@ class Reader:
         model.history_ = [Progress(*values) for values in zip(*columns, strict=True)]
         return model
 
-    def _parameters(self, form: forms.TargetForm) -> dict[str, Any]:
-        known = GSRRegressor().get_params(deep=False)
+    def _unfitted(self, form: forms.TargetForm, is_motion: bool) -> Any:
+        if not is_motion:
+            return GSRRegressor(**self._parameters(form, GSRRegressor))
+        from gsr.dynamics.estimator import GSRDynamics
+
+        return GSRDynamics(**self._parameters(form, GSRDynamics))
+
+    def _parameters(self, form: forms.TargetForm, kind: type) -> dict[str, Any]:
+        known = kind().get_params(deep=False)
         others = sorted(set(form.parameters) - set(known))
         if others:
             warnings.warn(
@@ -86,17 +95,20 @@ class Reader:
             return forms.read(forms.NumberForm, {"number": value[MARK + "number"]}, where).number
         if set(value) == {MARK + "transformation"}:
             return self._transformation(value[MARK + "transformation"], where)
+        if set(value) == {MARK + "regressor"}:
+            given = self._parameter(value[MARK + "regressor"], where)
+            return GSRRegressor(**given)
         if set(value) == {MARK + "library"}:
             return self._library(forms.read(forms.LibraryForm, value[MARK + "library"], where))
         return {key: self._parameter(item, f"{where}.{key}") for key, item in value.items()}
 
-    def _attributes(self, form: forms.TargetForm, where: str) -> dict[str, Any]:
+    def _attributes(self, form: forms.TargetForm, where: str, made: type) -> dict[str, Any]:
         found = {}
         for name, value in form.attributes.items():
             place = f"{where}.{name}"
             if not re.fullmatch(r"[a-z][a-z0-9_]*_", name) or name in DERIVED:
                 raise GSRError(f"{place} is no attribute of a fitted model")
-            if hasattr(GSRRegressor, name):
+            if hasattr(made, name):
                 raise GSRError(f"{place} is not stored, but found from the laws")
             found[name] = self._parameter(value, place)
             if not isinstance(found[name], bool | int | float | str | None):

@@ -15,7 +15,7 @@ import numpy as np
 from gsr.deadline import in_time
 from gsr.encoding.rows import factors, is_constant
 from gsr.exceptions import GSRError, suggestion
-from gsr.selection.fitted import LawLike, Training, constants, structure
+from gsr.selection.fitted import LawLike, Training, constants, inner_constants, structure
 from gsr.selection.grammar import NO_SIGNS, law_structure_bits, simple_fraction
 from gsr.selection.target_scale import TargetScale, errors_on_one_side, residuals
 from gsr.transformation import Array
@@ -110,7 +110,7 @@ def check(criterion: Criterion) -> None:
 
 
 def is_known(name: str) -> bool:
-    """Tell whether this is the name of a criterion."""
+    """Return whether this is the name of a criterion."""
     return name in CRITERIA[:-1] or _WITHIN.fullmatch(str(name)) is not None
 
 
@@ -328,8 +328,7 @@ def priced_length(law: LawLike, data: Training) -> float:
     if not math.isfinite(rough):
         return math.inf
     libraries = (data.library, data.target_library)
-    inside = constants(law)[len(law.phi) + len(law.psi) - 1 :]
-    fractions = tuple(map(simple_fraction, inside.tolist()))
+    fractions = tuple(map(simple_fraction, inner_constants(law).tolist()))
     written = _Written((structure(law), fractions), data.X.shape[1], *libraries, law)
     return rough - BITS_PER_NODE * law.complexity + _price(written)
 
@@ -351,7 +350,7 @@ def _price(law: _Written) -> float:
 
 
 def _branch_bits(entry: FrontEntry) -> float:
-    """Return what it takes to say which solution for y is meant, if no rule of the law says so.
+    """Return the bits that select the solution for y, where no rule of the law selects it.
 
     That is one bit for each row, or the greater residuals if one side is meant for all.
     """
@@ -367,7 +366,7 @@ def _branch_bits(entry: FrontEntry) -> float:
 
 
 def _on_one_branch(entry: FrontEntry) -> bool:
-    """Tell whether g does not repeat, and all measured y lie on one side of its mirror."""
+    """Return whether g does not repeat, and all measured y lie on one side of its mirror."""
     assert entry.data is not None
     known = TargetScale(entry.law, entry.data).entry
     if known is None or known.period or not known.has_inverse:

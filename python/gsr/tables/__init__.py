@@ -176,6 +176,25 @@ def _read(
     return text.read(source, columns, header, delimiter)
 
 
+def cells(
+    source: Source, table: Table, header: bool | None = None, delimiter: str | None = None
+) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+    """Return names and rows to stand beside results: all columns of a text file, as written there.
+
+    Of other files they are the columns that were read.
+    """
+    from gsr.tables import binary, text
+
+    start = source.start()
+    if start.startswith(binary.ZIP):
+        inner = binary.examine_zip(source)
+        if isinstance(inner, Source):
+            return cells(inner, table, header, delimiter)
+    if start.startswith((binary.ZIP, binary.PARQUET, binary.NPY)):
+        return table.names, table.values.tolist()
+    return text.cells(source, header, delimiter)
+
+
 def path_of(origin: str | os.PathLike[str]) -> Path | None:
     """Return the path of a regular file, None for pipes and standard input."""
     path = Path(origin)
