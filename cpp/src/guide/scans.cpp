@@ -137,7 +137,7 @@ double Scanner::nearly_exact_singles(const Space& space, const std::vector<Goal>
   const std::vector<ols::Choice> best = space.pool.singles(targets);
   for (std::size_t k = 0; k < owners.size(); ++k)
     if (best[k].rest < kLeftByExactProduct) space.propose(*owners[k], best[k], proposer_);
-  return sample_.work_of({kPairGoalWork * static_cast<double>(targets.size()), 1.0}, space.size());
+  return sample_.work_of({kGlancedWork * static_cast<double>(targets.size()), 1.0}, space.size());
 }
 
 double Scanner::of_known_rows(Space& space, const Goal& goal) {

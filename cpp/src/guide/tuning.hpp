@@ -178,6 +178,7 @@ struct Work {
 };
 inline constexpr Work kForwardWork{2.0, 10.0};  // for each step and set
 inline constexpr Work kDeepWork{4.0, 1.0};
+inline constexpr double kGlancedWork = 0.05;  // for each goal: one matrix product for all
 inline constexpr double kDeepPairWork = 4.0;  // for each pair
 inline constexpr Work kRationalWork{40.0, 2.0};
 inline constexpr Work kUnitsWork{200.0, 40.0};
