@@ -29,6 +29,7 @@ OK, NO_LAW, FAILED, NOT_WRITTEN, INTERRUPTED = 0, 1, 2, 3, 130
 COMMANDS = {
     "demo": ("find a law in data that come with the package", "program"),
     "fit": ("find a law in a table", "fit"),
+    "app": ("find laws, watch a search and look at a run in the browser", "app"),
     "predict": ("apply a law to a table", "models"),
     "show": ("print the laws of a model or a run", "models"),
     "export": ("write a law as source code that needs no gsr", "models"),
@@ -279,7 +280,9 @@ def laws_text(
     front = _as_table(shown, names)
     if left := len(table) - len(shown):
         front += f"\n      and {left} more; {more} shows all"
-    parts = ["\n".join(table[table.best_index].forms), front]
+    groups = getattr(model.equation_, "groups", None)
+    parts = ["\n".join(table[table.best_index].forms), *([] if groups is None else [str(groups)])]
+    parts.append(front)
     others = [row for row in table.top() if math.isfinite(row.bits)]
     if len(others) > 1:
         parts.append(_as_table(others, RANKED))

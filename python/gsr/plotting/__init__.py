@@ -304,6 +304,13 @@ def label_front(ax: Axes, entries: Sequence[FrontEntry], entry: FrontEntry) -> N
         drawing.place_labels(ax, np.column_stack([nodes, heights]), texts, order)
 
 
+def front_points(entries: Sequence[FrontEntry]) -> list[tuple[float, float, int]]:
+    """Return where `front` draws each law: its complexity, its height and its place."""
+    nodes, heights, _ = _places(entries)
+    numbers = [k for k, each in enumerate(entries) if math.isfinite(each.rmse)]
+    return list(zip(nodes.tolist(), heights.tolist(), numbers, strict=True))
+
+
 def _finite(entries: Sequence[FrontEntry]) -> list[FrontEntry]:
     return [each for each in entries if math.isfinite(each.rmse)]
 

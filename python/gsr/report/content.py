@@ -362,17 +362,23 @@ CAPTIONS = {
 }
 
 
-def pictures(target: Target, key: str) -> list[Picture]:
-    """Return all pictures that can be drawn of a target; `key` makes their names unique."""
+def pictures(
+    target: Target, key: str, instead: Mapping[str, Callable[[Axes], None]] | None = None
+) -> list[Picture]:
+    """Return all pictures that can be drawn of a target; `key` makes their names unique.
+
+    Some are drawn by `instead`, if it has their kind.
+    """
     front, entry = target.model.front_, target.entry
     draw = plotting.drawings(target.model, entry, target.history, target.rows)
     if not target.history:
         del draw["convergence"]
+    draw |= instead or {}
     finish = {"front": partial(plotting.label_front, entries=front, entry=entry)}
     found = []
     for k, kind in enumerate(draw):
         told = CAPTIONS[kind.partition(" ")[0]].format(target.name)
-        found.append(Picture(_svg(draw[kind], f"{key}-{k}", told, finish.get(kind)), told))
+        found.append(Picture(svg(draw[kind], f"{key}-{k}", told, finish.get(kind)), told))
     return found
 
 
@@ -387,7 +393,7 @@ def motion_pictures(source: Source) -> list[Picture]:
         told = f"Points are measurements of {name}, the line is simulated from the first of them."
         if name == "phase":
             told = "The phase portrait: measured states are points, simulated ones the line."
-        found.append(Picture(_svg(draw, f"m{k}", told), told))
+        found.append(Picture(svg(draw, f"m{k}", told), told))
     return found
 
 
@@ -395,15 +401,16 @@ def history_picture(history: Sequence[Progress]) -> Picture:
     """Return the picture of a search that has no law yet."""
     told = CAPTIONS["convergence"]
     draw = partial(plotting.convergence, history=history, exact=False, name="the target")
-    return Picture(_svg(draw, "h", told), told)
+    return Picture(svg(draw, "h", told), told)
 
 
-def _svg(
+def svg(
     draw: Callable[[Axes], None],
     key: str,
     told: str,
     finish: Callable[[Axes], None] | None = None,
 ) -> str:
+    """Return a drawing as an SVG element with a label; `finish` is called after the layout."""
     from io import StringIO
 
     figure = drawing.new_figure(*SIZE)
