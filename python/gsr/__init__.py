@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         MissingWarning,
         PredictionWarning,
     )
+    from gsr.forms.estimator import GSRForm
     from gsr.implicit.estimator import GSRImplicit
     from gsr.implicit.law import ImplicitLaw
     from gsr.info import core_info
@@ -36,6 +37,7 @@ _HOMES = {
     "GSRClassifier": "classifier",
     "GSRDynamics": "dynamics.estimator",
     "GSRError": "exceptions",
+    "GSRForm": "forms.estimator",
     "GSRImplicit": "implicit.estimator",
     "GSRRegressor": "estimator",
     "GSRTransformer": "transformer",
@@ -57,6 +59,7 @@ __all__ = [
     "GSRClassifier",
     "GSRDynamics",
     "GSRError",
+    "GSRForm",
     "GSRImplicit",
     "GSRRegressor",
     "GSRTransformer",

@@ -91,7 +91,9 @@ def test_json_is_the_result(fit: Any, data: Path) -> None:
 def test_options_reach_the_estimator(fit: Any, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, Any] = {}
 
-    def record(self: GSRRegressor, X: Any, y: Any, weights: Any, sigma: Any) -> GSRRegressor:
+    def record(
+        self: GSRRegressor, X: Any, y: Any, weights: Any, sigma: Any, groups: Any
+    ) -> GSRRegressor:
         seen.update(self.get_params(), rows=len(X), weights=weights, names=self._table_names)
         raise KeyboardInterrupt
 

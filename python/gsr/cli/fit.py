@@ -269,7 +269,7 @@ def _search(config: Config, data: FitData | SeriesData, digest: str | None) -> O
     if not isinstance(data, FitData):
         return fit(config, asked, data, digest)
     model = NamedRegressor(**asked).named(data.names, *data.targets)
-    model.fit(data.X, data.y, data.weights, sigma=data.sigma)
+    model.fit(data.X, data.y, data.weights, sigma=data.sigma, groups=data.groups)
     return Outcome(model, data.X, data.y, config, digest, data.weights)
 
 

@@ -158,6 +158,8 @@ def _load(source: files.Source, config: Config) -> FitData:
             "of jobs",
             "data.target",
         )
+    if config.get("data", "groups") is not None:
+        raise GSRError("groups are for gsr fit; islands search one law for all rows", "data.groups")
     return load(source, config)
 
 

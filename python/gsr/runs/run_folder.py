@@ -319,7 +319,7 @@ def load_model(path: PathLike) -> Any:
         place = place / "model.json"
     model = saving.load(place)
     if not isinstance(model, GSRRegressor):
-        raise GSRError(f"{place} holds an implicit law, which has no target: use gsr.load")
+        raise GSRError(f"{place} holds no law of a GSRRegressor: use gsr.load in Python")
     return model
 
 

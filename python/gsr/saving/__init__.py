@@ -32,6 +32,7 @@ from gsr.selection.rounding import Rounded
 from gsr.transformation import BUILTINS, Symbolic
 
 if TYPE_CHECKING:
+    from gsr.groups.law import GroupTable
     from gsr.saving.forms import DocumentForm
 
 FORMAT = "gsr model"
@@ -51,18 +52,17 @@ def text(model: Any) -> str:
     writer = Writer()
     content = writer.model(model)
     own = writer.transformations.values()
-    return document_text(
-        {
-            "transformations": {entry.name: _described(entry) for entry in own},
-            "libraries": writer.libraries,
-            "model": content,
-            "training_rows": writer.training_rows,
-        }
-    )
+    document = {
+        "transformations": {entry.name: _described(entry) for entry in own},
+        "libraries": writer.libraries,
+        "model": content,
+        "training_rows": writer.training_rows,
+    }
+    return document_text(document)
 
 
 def document_text(content: Mapping[str, Any]) -> str:
-    """Return the file of a model, which is given as plain data, with its format and checksum."""
+    """Return a model, as plain data, with the format and the checksum of its file."""
     document = {
         "format": FORMAT,
         "format_version": VERSION,
@@ -72,6 +72,11 @@ def document_text(content: Mapping[str, Any]) -> str:
     }
     head = {"format": FORMAT, "checksum": _checksum(document)}
     return _written({**head, **document}) + "\n"
+
+
+def write_document(content: Mapping[str, Any], path: str | PathLike[str]) -> None:
+    """Write a model, as plain data, to a file."""
+    write_whole(document_text(content), path)
 
 
 def load(path: str | PathLike[str], transformations: Sequence[Transformation] = ()) -> Any:
@@ -86,7 +91,7 @@ def load(path: str | PathLike[str], transformations: Sequence[Transformation] = 
 
     Returns
     -------
-    GSRRegressor, GSRDynamics or GSRImplicit
+    GSRRegressor, GSRDynamics, GSRForm or GSRImplicit
         Fitted. It predicts the same, bit for bit; its training data are not in it.
 
     Raises
@@ -101,6 +106,10 @@ def load(path: str | PathLike[str], transformations: Sequence[Transformation] = 
             from gsr.implicit import files
 
             return files.model(document["implicit"])
+        if "form" in document:
+            from gsr.forms import estimator
+
+            return estimator.read(document["form"])
         return _model(document, own)
     except GSRError as error:
         name = os.fspath(path)
@@ -366,6 +375,7 @@ class Writer:
             "equation": self.equation(entry.equation),
             **{name: _known(entry, name) for name in ("left_out", "length", "uncertainty")},
             "rounded": self._rounded(entry),
+            **_groups(getattr(entry.equation, "groups", None)),
         }
 
     def _rounded(self, entry: FrontEntry) -> dict[str, Any] | None:
@@ -406,6 +416,12 @@ def _known(entry: FrontEntry, name: str) -> Any:
         return getattr(entry, name)
     except (GSRError, ArithmeticError, np.linalg.LinAlgError):
         return None
+
+
+def _groups(table: GroupTable | None) -> dict[str, Any]:
+    if table is None:
+        return {}
+    return {"groups": {**vars(table), "law": _law(table.law), "local": table.local.tolist()}}
 
 
 def _law(law: LawLike) -> dict[str, Any]:
