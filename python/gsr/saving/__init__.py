@@ -52,17 +52,18 @@ def text(model: Any) -> str:
     writer = Writer()
     content = writer.model(model)
     own = writer.transformations.values()
-    document = {
-        "transformations": {entry.name: _described(entry) for entry in own},
-        "libraries": writer.libraries,
-        "model": content,
-        "training_rows": writer.training_rows,
-    }
-    return document_text(document)
+    return document_text(
+        {
+            "transformations": {entry.name: _described(entry) for entry in own},
+            "libraries": writer.libraries,
+            "model": content,
+            "training_rows": writer.training_rows,
+        }
+    )
 
 
 def document_text(content: Mapping[str, Any]) -> str:
-    """Return a model, as plain data, with the format and the checksum of its file."""
+    """Return the file of a model, which is given as plain data, with its format and checksum."""
     document = {
         "format": FORMAT,
         "format_version": VERSION,
