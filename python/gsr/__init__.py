@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from gsr.classifier import GSRClassifier
     from gsr.dynamics.estimator import GSRDynamics
     from gsr.equation import Equation
     from gsr.estimator import GSRRegressor
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         MissingWarning,
         PredictionWarning,
     )
+    from gsr.forms.estimator import GSRForm
     from gsr.implicit.estimator import GSRImplicit
     from gsr.implicit.law import ImplicitLaw
     from gsr.info import core_info
@@ -25,16 +27,20 @@ if TYPE_CHECKING:
     from gsr.prior.fitted_formula import FittedFormula
     from gsr.prior.written_formula import fit_formula
     from gsr.saving import load
+    from gsr.transformer import GSRTransformer
 
 #: Loaded when first used, so that `import gsr` stays light.
 _HOMES = {
     "DomainWarning": "exceptions",
     "Equation": "equation",
     "FittedFormula": "prior.fitted_formula",
+    "GSRClassifier": "classifier",
     "GSRDynamics": "dynamics.estimator",
     "GSRError": "exceptions",
+    "GSRForm": "forms.estimator",
     "GSRImplicit": "implicit.estimator",
     "GSRRegressor": "estimator",
+    "GSRTransformer": "transformer",
     "ImplicitLaw": "implicit.law",
     "InterruptedWarning": "exceptions",
     "Library": "library",
@@ -50,10 +56,13 @@ __all__ = [
     "DomainWarning",
     "Equation",
     "FittedFormula",
+    "GSRClassifier",
     "GSRDynamics",
     "GSRError",
+    "GSRForm",
     "GSRImplicit",
     "GSRRegressor",
+    "GSRTransformer",
     "ImplicitLaw",
     "InterruptedWarning",
     "Library",

@@ -6,7 +6,9 @@ import argparse
 import json
 import logging
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +21,7 @@ from gsr.value_types import Boolean, ListOf, Number, TableOf
 
 if TYPE_CHECKING:
     from gsr.cli.fit_data import FitData
+    from gsr.cli.fit_series import SeriesData
     from gsr.runs.config import Config
     from gsr.runs.outcome import Outcome
 
@@ -40,6 +43,7 @@ examples:
   gsr fit data.csv --implicit                    a law between all columns
   gsr fit data.csv --max-time 60 -o runs/first && gsr report runs/first -o first.html
   gsr fit --config run.toml --set run.max_time=600 --set 'data.target="flow rate"'
+  gsr fit series.csv --time t                    equations of motion; columns are states
   gsr fit data.csv --json | python -c 'import json, sys; print(json.load(sys.stdin)["equation"])'
 
 exit codes:
@@ -49,7 +53,7 @@ exit codes:
   3    a result could not be written (it is printed, and kept in a temporary folder)
   130  interrupted (Ctrl-C, SIGTERM); the best laws so far are printed and written
 """
-GROUPS = ("data", "prior knowledge", "search", "running", "output")
+GROUPS = ("data", "equations of motion", "prior knowledge", "search", "running", "output")
 
 # ---- flags ---------------------------------------------------------------------------------------
 
@@ -76,13 +80,7 @@ def add(commands: terminal.Parsers) -> None:
     output.add_argument(
         "--save", metavar="FILE", type=terminal.writable_file, help="write the model, JSON"
     )
-    output.add_argument(
-        "--top",
-        metavar="N",
-        type=terminal.at_least(int, 1),
-        default=10,
-        help="laws of the front to print, those that gain most; default: 10",
-    )
+    terminal.add_top(output)
     output.add_argument("--json", action="store_true", help="print the result as JSON")
     loud = output.add_mutually_exclusive_group()
     loud.add_argument("-q", "--quiet", action="store_true", help="print the law alone")
@@ -194,10 +192,8 @@ def _fit(arguments: argparse.Namespace) -> int:
 
 
 def _fit_table(config: Config, arguments: argparse.Namespace) -> int:
-    from gsr.cli.fit_data import load
+    from gsr.cli import fit_data, fit_series
     from gsr.files import Source, WritingError, sha256
-    from gsr.runs import run_folder
-    from gsr.runs.outcome import Outcome
     from gsr.tables import path_of
 
     for section in config.ignored():
@@ -208,23 +204,41 @@ def _fit_table(config: Config, arguments: argparse.Namespace) -> int:
     source = Source(config.data_path())
     file = path_of(source.path)
     digest = sha256(file) if file is not None and folder is not None else None
+    data: FitData | SeriesData
     with config.locating():
-        data = load(source, config)
-    if folder is not None:
-        folder = run_folder.prepare(folder, config.get("run", "overwrite"), config=config)
-    columns = data.columns[0] if data.y.ndim == 1 else list(data.columns)
-    config = config.changed({("data", "target"): columns})
-    with config.locating(), terminal.terminated_like_interrupted():
-        model = _search(config, data)
-    outcome = Outcome(model, data.X, data.y, config, digest, data.weights)
-    with terminal.uninterrupted():
-        failures = _write(outcome, folder, arguments.save)
+        is_series = config.get("data", "time") is not None
+        data = (fit_series if is_series else fit_data).load(source, config)
+    config = config.changed({("data", "target"): data.asked})
+    with _run_folder(folder, config) as folder:
+        with config.locating(), terminal.terminated_like_interrupted(), _quiet(config):
+            outcome = _search(config, data, digest)
+        with terminal.uninterrupted():
+            failures = _write(outcome, folder, arguments.save)
     try:
         _print(outcome, arguments)
     except WritingError as error:
         failures.append(str(error))
     _log_left_out(outcome, data)
     return _ending(outcome, failures)
+
+
+@contextmanager
+def _run_folder(folder: str | Path | None, config: Config) -> Iterator[Path | None]:
+    """Make the run folder ready, if there is one, and keep other runs out of it."""
+    from gsr.runs import run_folder
+    from gsr.runs.folder_lock import FolderLock
+
+    if folder is None:
+        yield None
+        return
+    path = run_folder.prepare(folder, config.get("run", "overwrite"), config=config)
+    lock = FolderLock(path)
+    lock.take()
+    try:
+        run_folder.remove_drafts(path)
+        yield path
+    finally:
+        lock.release()
 
 
 def _check_folder(config: Config, folder: str | Path | None) -> None:
@@ -245,18 +259,27 @@ def _check_model_file(config: Config, folder: str | Path | None, path: Path | No
         raise GSRError(f"--save: {path} is a file of the run folder; choose another name")
 
 
-def _search(config: Config, data: FitData) -> Any:
-    import warnings
-
-    from gsr.cli.fit_data import NamedRegressor
+def _search(config: Config, data: FitData | SeriesData, digest: str | None) -> Outcome:
+    from gsr.cli.fit_data import FitData, NamedRegressor
+    from gsr.cli.fit_series import fit
+    from gsr.runs.outcome import Outcome
 
     asked = config.estimator_options()
     asked.setdefault("verbose", sys.stderr.isatty())
+    if not isinstance(data, FitData):
+        return fit(config, asked, data, digest)
     model = NamedRegressor(**asked).named(data.names, *data.targets)
+    model.fit(data.X, data.y, data.weights, sigma=data.sigma, groups=data.groups)
+    return Outcome(model, data.X, data.y, config, digest, data.weights)
+
+
+@contextmanager
+def _quiet(config: Config) -> Iterator[None]:
+    """Show no warnings if only errors are wanted."""
     with warnings.catch_warnings():
         if config.get("log", "level") == "error":
             warnings.simplefilter("ignore")
-        return model.fit(data.X, data.y, data.weights, sigma=data.sigma)
+        yield
 
 
 # ---- results -------------------------------------------------------------------------------------
@@ -304,9 +327,11 @@ def _print(outcome: Outcome, arguments: argparse.Namespace) -> None:
             laws.model, laws.table, arguments.top, rows=outcome.n_used, seed=seed
         )
         terminal.show(f"\n{text}" if number else text)
+    for text in [] if arguments.quiet else terminal.motion_text(outcome.model):
+        terminal.show(f"\n{text}")
 
 
-def _log_left_out(outcome: Outcome, data: FitData) -> None:
+def _log_left_out(outcome: Outcome, data: FitData | SeriesData) -> None:
     for laws in outcome.laws.values():
         line = laws.model._left_out_line()
         if line and not laws.model.verbose:  # otherwise the display has shown it

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gsr.files import write_whole
 from gsr.formula import expression
 from gsr.implicit.form import Form, column_symbols, inner_symbol
 from gsr.implicit.law import ImplicitLaw
-from gsr.saving import forms, write_document
+from gsr.saving import document_text, forms
 from gsr.selection.residuals import Level
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def save(model: GSRImplicit, path: str | PathLike[str]) -> None:
         sample=[] if any_law is None else any_law.sample.tolist(),
         laws=[_plain(law) for law in laws],
     )
-    write_document({"implicit": content.model_dump()}, path)
+    write_whole(document_text({"implicit": content.model_dump()}), path)
 
 
 def _plain(law: ImplicitLaw) -> LawForm:
