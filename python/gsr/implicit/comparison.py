@@ -17,7 +17,7 @@ from gsr.selection.criteria import BITS_OF_LAW
 from gsr.transformation import Array
 
 #: What forms leave before they are fitted, relative to independent columns, if it is less.
-ROUGH = 1e-5
+ROUGH = 1e-6
 #: What a law explains at least of the scatter of independent columns.
 LEAST_SCORE = 0.75
 

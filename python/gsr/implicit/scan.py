@@ -30,15 +30,18 @@ TAIL = 8.0
 #: Part of the variance that is added: sums of terms that never vary are no laws.
 RIDGE = 1e-9
 #: What is left, relative to the gradients, where a sum leaves nothing but this part.
-NOTHING = 1e-7
+NOTHING = 3e-9
 BITS_PER_NODE = 4.0
 #: Pairs of exponents in products of two columns.
 EXPONENTS = (
     (1, 1), (1, 2), (2, 1), (1, -1), (-1, 1), (-1, -1), (2, -1), (-1, 2), (1, -2), (-2, 1),
     (2, 2),
 )  # fmt: skip
-#: Columns up to which products of three are candidates.
-FEW_COLUMNS = 5
+SHORT = ((1, 1), (1, -1), (-1, 1))
+#: Columns up to which products of three, all of two, and any are candidates.
+FEW_COLUMNS, SOME_COLUMNS, MANY_COLUMNS = 5, 10, 20
+#: Numbers in the table of gradients; of many columns fewer rows are looked at.
+MOST_NUMBERS = 20_000_000
 
 
 def shuffled(X: Array, seed: int) -> Array:
@@ -55,8 +58,9 @@ def functions(x: Any) -> list[Any]:
 
 def products(columns: Sequence[Any]) -> Iterator[Any]:
     """Yield terms of two or three columns."""
-    for x, y in combinations(columns, 2):
-        yield from (x**p * y**q for p, q in EXPONENTS)
+    exponents = EXPONENTS if len(columns) <= SOME_COLUMNS else SHORT
+    for x, y in combinations(columns, 2) if len(columns) <= MANY_COLUMNS else ():
+        yield from (x**p * y**q for p, q in exponents)
     if len(columns) <= FEW_COLUMNS:
         yield from (x * y * z for x, y, z in combinations(columns, 3))
         for z in columns:
@@ -92,9 +96,11 @@ class Scan:
     """
 
     def __init__(self, columns: tuple[Any, ...], X: Array, scale: Array) -> None:
-        self.columns, self.n_rows = columns, len(X)
         singles = [functions(x) for x in columns]
         terms = [*chain.from_iterable(singles), *products(columns)]
+        step = -(-len(X) * len(columns) * len(terms) // MOST_NUMBERS)
+        X = X[::step]
+        self.columns, self.n_rows = columns, len(X)
         here, apart = (
             _with_slopes(terms, columns, table, scale) for table in (X, shuffled(X, seed=0))
         )

@@ -9,6 +9,7 @@ from math import gcd, lcm
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gsr.equation import Equation
 from gsr.implicit.form import Form, inner_symbol
@@ -125,11 +126,23 @@ def _powers(form: Form, bases: Sequence[Any], exponents: Array, X: Array) -> Ite
             product = sympy.Mul(*(b**e for b, e in zip(bases, simple, strict=True)))
             yield from _constant(plain, _simplest_power(product, form.columns), X)
             break
-    pivot = int(np.argmax(np.abs(exponents)))
-    others = [k for k in range(len(bases)) if k != pivot]
-    symbols = {k: inner_symbol(m) for m, k in enumerate(others)}
-    product = sympy.Mul(*(b ** symbols.get(k, 1) for k, b in enumerate(bases)))
-    yield from _constant(replace(form, inside=exponents[others] / exponents[pivot]), product, X)
+    pivot = max(exponents[exponents != 0.0], key=lambda each: (_n_whole(exponents / each), -each))
+    scaled = exponents / pivot
+    unlike, others = np.flatnonzero(~_is_whole(scaled)), np.flatnonzero(scaled != 1.0)
+    for free in (unlike.tolist(), others.tolist()):
+        symbols = {k: inner_symbol(m) for m, k in enumerate(free)}
+        powers = [symbols.get(k, round(float(scaled[k]))) for k in range(len(bases))]
+        product = sympy.Mul(*(b**e for b, e in zip(bases, powers, strict=True)))
+        yield from _constant(replace(form, inside=scaled[free]), product, X)
+
+
+def _is_whole(exponents: Array) -> npt.NDArray[np.bool_]:
+    near = np.round(exponents)
+    return np.asarray((near != 0) & (np.abs(exponents - near) <= NEAR * np.abs(near)))
+
+
+def _n_whole(exponents: Array) -> int:
+    return int(_is_whole(exponents).sum())
 
 
 def _single(form: Form, term: Any, X: Array) -> Iterator[Form]:
