@@ -32,7 +32,6 @@ from gsr.exceptions import GSRError
 from gsr.runs.outcome import FORMAT, VERSION, Outcome
 
 if TYPE_CHECKING:
-    from gsr.estimator import GSRRegressor
     from gsr.runs.config import Config
 
 PathLike = str | os.PathLike[str]
