@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gsr.encoding.writing import html
+from gsr.files import printable
 from gsr.search import Progress
 from gsr.selection.criteria import BITS_PER_NODE
 
@@ -79,7 +80,7 @@ def say(line: str, console: Console | None = None) -> None:
 
     if line:
         console = console or Console(stderr=True)
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        console.print(printable(line), highlight=False, markup=False, soft_wrap=True)
 
 
 class _Pace:
@@ -183,7 +184,7 @@ def _line(text: str) -> Any:
     """Return text as one line; nothing in it is markup."""
     from rich.text import Text
 
-    return Text(text, no_wrap=True, overflow="ellipsis")
+    return Text(printable(text), no_wrap=True, overflow="ellipsis")
 
 
 # ---- notebooks ---------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, cast
 
 from gsr.exceptions import suggestion
 
@@ -59,7 +59,7 @@ class Number(ValueType):
         number = Integral if self.kind is int else Real
         if isinstance(value, bool) or not isinstance(value, number):
             return False
-        return self.low <= float(value) <= self.high
+        return bool(self.low <= cast(Any, value) <= self.high)
 
     def hint(self, value: object) -> str:
         too_large = isinstance(value, int) and value > self.high
@@ -183,5 +183,8 @@ BOOLEAN, TEXT, COUNT = Boolean(), Text(), Number(int, 1)
 
 def shown(value: Any) -> str:
     """Return a value as messages show it."""
-    text = json.dumps(value) if isinstance(value, bool) else repr(value)
+    try:
+        text = json.dumps(value) if isinstance(value, bool) else repr(value)
+    except ValueError:  # Python writes no larger integers
+        text = "a number with thousands of digits"
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "..."

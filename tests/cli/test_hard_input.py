@@ -19,9 +19,10 @@ import numpy as np
 import pytest
 
 import gsr
-from gsr import GSRRegressor, files, search
+from gsr import GSRRegressor, files, fit_formula, search
 from gsr.cli import main
 from gsr.exceptions import DomainWarning, GSRError
+from gsr.files import printable
 
 PROGRAM = [sys.executable, "-c", "from gsr.cli import main; raise SystemExit(main())"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(gsr.__file__).parents[1])}
@@ -74,7 +75,7 @@ CASES = {
     "all constant": ("a,y\n" + "".join(f"7,{k}\n" for k in range(9)), "no feature varies ('a')"),
     "one column": ("y\n1\n2\n3\n4\n5\n", "there is no feature beside the target 'y'"),
     "the same rows": ("a,y\n" + 9 * "1,2\n", "no feature varies"),
-    "all missing": ("a,y\n" + 9 * ",2\n", "9 of 9 rows miss a value, in 'a'"),
+    "all missing": ("a,y\n" + 9 * ",2\n", "9 of 9 rows have missing values, in 'a'"),
 }
 
 
@@ -447,3 +448,42 @@ def test_a_target_of_which_most_rows_cannot_be_squared_is_an_error() -> None:
     X = np.linspace(1.0, 5.0, 40)[:, None]
     with pytest.raises(GSRError, match="goes up to 5e\\+200, too far to square"):
         GSRRegressor().fit(X, 1e200 * X[:, 0])
+
+
+ESCAPES = "\x1b]0;title\x07\x9b31m\u202e"
+
+
+def test_escapes_in_names_do_not_reach_the_terminal(tmp_path, monkeypatch, capsys):
+    table = tmp_path / "t.csv"
+    rows = "\n".join(f"{k},{2 * k}" for k in range(1, 20))
+    table.write_text(f'"{ESCAPES}",y\n{rows}\n')
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    assert main(["fit", str(table), "--max-evals", "500"]) == 0
+    assert main(["fit", str(tmp_path / ESCAPES)]) == 2
+    printed = "".join(capsys.readouterr())
+    assert "y = 2 `\\u001b]0;title\\u0007\\u009b31m\\u202e`" in printed
+    assert not set(ESCAPES[:1] + ESCAPES[9:11] + ESCAPES[-1]) & set(printed)
+
+
+def test_json_means_the_same_without_control_characters():
+    assert json.loads(printable(json.dumps(ESCAPES, ensure_ascii=False))) == ESCAPES
+
+
+def test_a_folder_with_a_newline_in_its_name_repeats_a_run(tmp_path):
+    table, folder = tmp_path / "t.csv", tmp_path / "new\nline"
+    table.write_text("x,y\n" + "\n".join(f"{k},{2 * k}" for k in range(1, 20)))
+    limit = ["--max-evals", "500", "-o"]
+    assert main(["fit", str(table), *limit, str(folder)]) == 0
+    assert main(["fit", "--config", str(folder / "config.toml"), *limit, str(tmp_path / "b")]) == 0
+
+
+def test_names_that_are_not_utf8_are_refused_before_the_search(tmp_path, capsys):
+    table = tmp_path / "t.csv"
+    table.write_text("x,y\n1,2\n2,4\n3,6\n")
+    other = tmp_path / "t\udcff.csv"
+    other.write_bytes(table.read_bytes())
+    assert main(["fit", str(table), "-o", str(tmp_path / "run\udcff")]) == 2
+    assert main(["fit", str(other), "-o", str(tmp_path / "run")]) == 2
+    assert capsys.readouterr().err.count("is not UTF-8; rename it") == 2
+    with pytest.raises(GSRError, match=r"the name 'a\\ud800' is not UTF-8"):
+        fit_formula("y = k x1", np.ones((9, 1)), np.ones(9), ["a\ud800"])

@@ -158,3 +158,34 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert json.loads(capsys.readouterr().out)["law"] == "y = 3 x1"
     assert main(["status", str(tmp_path / "none")]) == 2
     assert "is no run folder" in capsys.readouterr().err
+
+
+NASTY = (
+    None, 5, -1, 10**400, "x", "", [], {}, [None], ["x"], [{}], [{"rmse": "x"}], True,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("key", ["targets", "front", "evaluations", "seconds", "rmse", "status"])
+def test_any_content_of_a_result_is_survived(key: str, tmp_path: Path) -> None:
+    for value in NASTY:
+        (tmp_path / "result.json").write_text(json.dumps({**RESULT, key: value}))
+        assert "state       finished" in as_text(examine(tmp_path))
+
+
+@pytest.mark.parametrize("islands", [10**12, 0, -5])
+def test_a_manifest_with_an_absurd_number_of_islands_is_damaged(
+    islands: int, tmp_path: Path
+) -> None:
+    checkpoints = Checkpoints(tmp_path / "checkpoints")
+    checkpoints.write_manifest(Manifest("abc", islands, 4, 1, "throughput"))
+    (warning,) = examine(tmp_path)["warnings"]
+    assert "islands must be between 1 and 1,000,000" in warning
+
+
+def test_pipes_in_a_run_folder_are_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "metrics").mkdir()
+    (tmp_path / "checkpoints").mkdir()
+    names = ("result.json", "status.json", "metrics/rank-00000.jsonl", "checkpoints/manifest.json")
+    for name in names:
+        os.mkfifo(tmp_path / name)
+    assert all("it is no file" in warning for warning in examine(tmp_path)["warnings"])

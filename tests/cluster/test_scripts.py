@@ -114,3 +114,21 @@ def test_a_template_saves_at_its_limit_and_asks_for_more(template, place, name):
     if name == "pbs.pbs":
         asked = (place / "submitted").read_text()
         assert asked == f"-v GSR_ARGUMENTS={arguments} {SCRIPTS / name}\n"
+
+
+@pytest.mark.parametrize("arguments", ["", " c.toml --set run.max_time=1"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name.endswith(".sbatch")])
+def test_the_settings_of_a_site_are_found_in_a_path_with_spaces(name, arguments, tmp_path):
+    folder, tools = tmp_path / "my cluster scripts", tmp_path / "bin"
+    folder.mkdir()
+    tools.mkdir()
+    shutil.copy(SCRIPTS / name, folder)
+    (folder / "site.sh").write_text("echo found; exit 9\n")
+    scontrol = tools / "scontrol"
+    scontrol.write_text(f"#!/bin/sh\necho '   Command={folder / name}{arguments}'\n")
+    scontrol.chmod(0o755)
+    variables = {"PATH": f"{tools}:{os.environ['PATH']}", "SLURM_JOB_ID": "1"}
+    done = subprocess.run(
+        ["bash", folder / name, "c.toml"], env=variables, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (9, "found\n")

@@ -224,3 +224,8 @@ def test_agrees_with_a_change_of_units():
             assert (not found) == covariant, (str(law), dims, found)
             verdicts.append(covariant)
     assert 30 < sum(verdicts) < len(verdicts) - 30
+
+
+def test_a_huge_exponent_is_refused():
+    with pytest.raises(GSRError, match="has an exponent above 100"):
+        parse({"m": 10**5000})

@@ -274,3 +274,27 @@ def test_any_text_is_read_or_told(text: str) -> None:
             make()
         except GSRError:
             continue
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("[run]\nseed = 1" + "0" * 5000, "a whole number has thousands of digits"),
+        ("[run]\nseed = 1" + "0" * 4000, r"line 2: run\.seed must be a whole number"),
+        ("[run]\nseed = 0x" + "f" * 20_000, r"line 2: run\.seed must be a whole number"),
+        ("a." * 50_000 + "b = 1", "line 1: a key has more than 100 parts"),
+        ("[run]\nx = {" + "a." * 50_000 + "b = 1}", "line 2: a key has more than 100 parts"),
+        ("a = " + "[" * 100_000, "nested too deep"),
+        ("#" * 2_000_000, "at most 1,000,000 characters"),
+        ("x" * 900_000, "Expected '='"),
+    ],
+)
+def test_every_size_in_a_file_has_a_limit(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text(text)
+    with pytest.raises(GSRError, match=message) as caught:
+        config.read(path)
+    assert len(str(caught.value)) < 1000
+    if text.startswith("[run]\nseed"):
+        with pytest.raises(GSRError, match="seed"):
+            config.parse("", [f"run.{text[6:].replace(' ', '')}"])

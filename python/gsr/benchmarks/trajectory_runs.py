@@ -203,7 +203,8 @@ class PySINDy:
         from gsr.dynamics.simulation import integrate
 
         def motion(now: float, x: Array) -> Array:
-            return self.predict(np.append(x, now)[None] if self.is_driven else x[None])[0]
+            row = np.append(x, now) if self.is_driven else x
+            return np.asarray(self.predict(row[None])[0])
 
         return integrate(motion, np.asarray(start, dtype=float), t, largest=1e6)
 
@@ -288,7 +289,7 @@ def tables(outcomes: Sequence[SystemOutcome]) -> Table:
         "equations",
     )  # fmt: skip
     caption = f"Last lines: systems with R2 above {RIGHT} from the start of the data, and another."
-    return measured.table("Equations of motion from series", titles, rows, caption)
+    return runner.table("Equations of motion from series", titles, rows, caption)
 
 
 def _summary(noise: float, method: str, group: Sequence[SystemOutcome]) -> tuple[str, ...]:
@@ -306,6 +307,6 @@ def _summary(noise: float, method: str, group: Sequence[SystemOutcome]) -> tuple
         *right,
         f"{total('n_exact')} of {total('n_states')}",
         f"{total('n_structure')} of {total('n_states')}" if group[0].suite == "motions" else "",
-        f"{measured.median(each.seconds for each in group):.1f}",
+        f"{runner.median(each.seconds for each in group):.1f}",
         covered if total("n_intervals") else "",
     )

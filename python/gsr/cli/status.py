@@ -15,6 +15,8 @@ from gsr.exceptions import GSRError
 #: Seconds after which a run that should be running counts as silent.
 SILENT = 60.0
 GONE = "its process is gone"
+#: Numbers beyond this are damage.
+LARGEST = 1e300
 #: Warnings that are shown.
 MOST_WARNINGS = 10
 NUMBERS = (
@@ -88,9 +90,14 @@ def _usable(
 
 def _known(status: dict[str, Any]) -> dict[str, Any]:
     """Return the entries of a status that can be shown."""
-    numbers = {key: status[key] for key in NUMBERS if isinstance(status.get(key), int | float)}
+    numbers = {key: status[key] for key in NUMBERS if _is_number(status.get(key))}
     texts = {key: status[key] for key in TEXTS if isinstance(status.get(key), str)}
     return numbers | texts
+
+
+def _is_number(value: object) -> bool:
+    """Whether a value is a number that can be computed with; files may hold any."""
+    return isinstance(value, int | float) and abs(value) <= LARGEST
 
 
 def _age(found: dict[str, Any], now: float | None) -> float:
@@ -101,14 +108,20 @@ def _age(found: dict[str, Any], now: float | None) -> float:
 def _result(folder: Path) -> dict[str, Any] | None:
     from gsr.runs import run_folder
 
-    if not (folder / "result.json").exists():
+    if not run_folder.has_result(folder):
         return None
     result = run_folder.read(folder)
-    several = result.get("targets") or [result]
+    several = _tables(result.get("targets")) or [result]
     law = "\n".join(str(each.get("equation")) for each in several)
-    reason, front = result.get("status"), several[0].get("front") if len(several) == 1 else None
-    rmse = min((entry["rmse"] for entry in front), default=None) if front else None
-    return _known({**result, "state": "finished", "reason": reason, "law": law, "rmse": rmse})
+    front = _tables(several[0].get("front")) if len(several) == 1 else []
+    rmse = min((each["rmse"] for each in front if _is_number(each.get("rmse"))), default=None)
+    facts = {"state": "finished", "reason": result.get("status"), "law": law, "rmse": rmse}
+    return _known({**result, **facts})
+
+
+def _tables(found: object) -> list[dict[str, Any]]:
+    """Return the tables in what should be a list of them."""
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
 def _checkpoints(folder: Path) -> dict[str, Any] | None:
@@ -121,7 +134,7 @@ def _checkpoints(folder: Path) -> dict[str, Any] | None:
     if manifest is None:
         return None
     found = {"ranks": manifest.ranks, "islands": manifest.islands, "mode": manifest.mode}
-    folders = map(checkpoints.island_folder, range(manifest.islands))
+    folders = checkpoints.folder.glob("island-*")
     times = [run_folder.last_changed(each.glob("*.gsr")) for each in folders]
     known = [each for each in times if each is not None]
     return {**found, **({"checkpoint": max(known), "checkpointed": len(known)} if known else {})}
@@ -144,12 +157,13 @@ def _warnings(folder: Path, status: dict[str, Any]) -> list[str]:
 
 def as_text(found: dict[str, Any], now: float | None = None) -> str:
     """Return the state of a run as lines."""
-    parts = _parts(found, time.time() if now is None else now)
-    lines = [f"{name:<12}{text}" for name, text in parts]
+    lines = [f"{name:<12}{text}" for name, text in facts(found, now)]
     return "\n".join([*lines, *(f"warning     {each}" for each in found["warnings"])])
 
 
-def _parts(found: dict[str, Any], now: float) -> Iterator[tuple[str, str]]:
+def facts(found: dict[str, Any], now: float | None = None) -> Iterator[tuple[str, str]]:
+    """Yield the names and texts of what is known of the state of a run."""
+    now = time.time() if now is None else now
     yield "run", found["run"]
     yield "state", _state(found, now)
     if "ranks" in found:

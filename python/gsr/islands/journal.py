@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from gsr import files
+from gsr.exceptions import GSRError
 from gsr.files import write_whole
 from gsr.islands.checkpoints import WriteFailures
 
@@ -91,8 +92,8 @@ class Metrics:
 
     def _open(self) -> int:
         if self._descriptor is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+            files.make_own_folder(self.path.parent)
+            self._descriptor = files.open_own(self.path, os.O_APPEND)
             if not self._was_open and _ends_within_a_line(self._descriptor):
                 self._waiting[:0] = b"\n"
             self._was_open = True
@@ -136,6 +137,8 @@ def metrics_path(folder: str | os.PathLike[str], rank: int) -> Path:
 
 def tail(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
     """Yield the last lines of a metrics file, the oldest first; damaged lines are skipped."""
+    if not Path(path).is_file():  # a pipe would be waited for
+        return
     try:
         with open(path, "rb") as stream:
             stream.seek(max(0, stream.seek(0, os.SEEK_END) - TAIL))
@@ -161,7 +164,7 @@ def write_status(folder: str | os.PathLike[str], status: Mapping[str, Any]) -> b
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
     try:
         # The next status follows after a second: no need to wait for the disk.
-        write_whole(text + "\n", Path(folder) / STATUS, durable=False)
+        write_whole(text + "\n", Path(folder) / STATUS, durable=False, follow=False)
     except OSError:
         return False
     return True
@@ -170,8 +173,8 @@ def write_status(folder: str | os.PathLike[str], status: Mapping[str, Any]) -> b
 def read_status(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
     """Return the last state of a run, None if it is missing or damaged."""
     try:
-        found = json.loads((Path(folder) / STATUS).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        found = json.loads(files.read_whole(Path(folder) / STATUS))
+    except (GSRError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

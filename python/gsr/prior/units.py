@@ -27,6 +27,7 @@ from gsr.formula import Grammar, Node
 from gsr.formula import parse as parse_text
 from gsr.library import Library
 from gsr.transformation import POWERS, Array
+from gsr.value_types import shown as shown_value
 
 #: Base dimensions, in the order in which they are written.
 BASES = ("kg", "m", "s", "A", "K", "mol", "cd")
@@ -165,7 +166,7 @@ def parse(unit: str | Mapping[str, Any] | Dimension) -> Dimension:
         raise GSRError(f"a unit is text such as 'kg m/s^2' or a mapping, got {unit!r}")
     large = [base for base, n in found.items() if abs(n) > MOST]
     if large:
-        raise GSRError(f"the unit {unit!r} has an exponent above {MOST}, of {large[0]}")
+        raise GSRError(f"the unit {shown_value(unit)} has an exponent above {MOST}, of {large[0]}")
     return found
 
 

@@ -7,6 +7,7 @@ import json
 import shlex
 from collections.abc import Mapping
 from datetime import datetime, timezone
+from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from gsr.selection.entry import WEIGHTED
 from gsr.wording import LEVELS, ending
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment
 
 
 def page(run_or_model: Any) -> str:
@@ -32,34 +33,44 @@ def page(run_or_model: Any) -> str:
     found = source(run_or_model)
     has_matplotlib = find_spec("matplotlib") is not None
     history = found.history if has_matplotlib and not found.targets else ()
-    return _template().render(
-        title=_title(found),
-        facts=_facts(found),
-        missing=found.missing,
-        targets=found.targets,
-        history_pictures=[history_picture(history)] if history else [],
-        motion=None if found.motion is None else motion_table(found.motion),
-        motion_pictures=motion_pictures(found) if has_matplotlib else [],
-        has_matplotlib=has_matplotlib,
-        origin=_origin(found),
-        columns=found.columns,
-        names=[target.name for target in found.targets],
-        n_rows=found.n_rows,
-        n_kept=found.n_kept,
-        version=gsr.__version__,
-        date=datetime.now(timezone.utc).strftime("%d %B %Y, %H:%M UTC"),
-        **settings(found),
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            title=_title(found),
+            facts=_facts(found),
+            missing=found.missing,
+            targets=found.targets,
+            history_pictures=[history_picture(history)] if history else [],
+            motion=None if found.motion is None else motion_table(found.motion),
+            motion_pictures=motion_pictures(found) if has_matplotlib else [],
+            has_matplotlib=has_matplotlib,
+            origin=_origin(found),
+            columns=found.columns,
+            names=[target.name for target in found.targets],
+            n_rows=found.n_rows,
+            n_kept=found.n_kept,
+            version=gsr.__version__,
+            date=datetime.now(timezone.utc).strftime("%d %B %Y, %H:%M UTC"),
+            **settings(found),
+        )
     )
 
 
-def _template() -> Template:
+def pieces() -> Any:
+    """Return the pieces of the page, which are functions that return HTML."""
+    return _environment().get_template("pieces.html").module
+
+
+@cache
+def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader
 
     loader = PackageLoader("gsr.report", "template")
     environment = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(FILTERS)
     environment.globals.update(levels=LEVELS, verdicts=VERDICTS, weighted=WEIGHTED)
-    return environment.get_template("page.html")
+    return environment
 
 
 def _title(found: Source) -> str:

@@ -51,7 +51,9 @@ class Target:
         """The rows to draw, with what the law says about them."""
         if self.X is None or self.y is None:
             return None
-        return Rows.of(self.entry, self.X, self.y)
+        sigma = plotting.given_sigma(self.entry)
+        is_own = sigma is not None and len(sigma) == len(self.y)
+        return Rows.of(self.entry, self.X, self.y, sigma if is_own else None)
 
     @property
     def entry(self) -> FrontEntry:
@@ -197,7 +199,7 @@ def _result(path: Path, missing: list[str]) -> dict[str, Any]:
         return {}
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (OSError, ValueError, RecursionError) as error:
         missing.append(f"result.json cannot be read: {error}")
         return {}
     if not isinstance(found, dict):
@@ -280,6 +282,12 @@ def solved(equation: Equation, form: Any) -> dict[str, Any]:
     return {"text": f"{name} = {form}", "parts": mathml.solved(name, form)}
 
 
+def reading(laws: Any) -> dict[str, Any]:
+    """Return the laws of a front that a person reads, and the others."""
+    shown = laws.short()
+    return {"shown": shown, "rest": [row for row in laws if row not in shown]}
+
+
 def is_solved(equation: Equation) -> bool:
     """Tell whether the left side of a law is the target itself."""
     return str(equation).startswith(f"{shown_name(equation.target_name)} = ")
@@ -342,6 +350,8 @@ class Picture(NamedTuple):
 
 #: What is seen in the pictures of a target, which has the place of ``{}``.
 CAPTIONS = {
+    "law": "The law and the measurements of {}, with the interval that holds 95 % of new ones. Of "
+    "several features the others are averaged over, and the measurements moved by what they do.",
     "front": "Each point is a law: its error in {} against its complexity. The chosen one is "
     "orange.",
     "fit": "What the law predicts for {} against what was measured; on the line they agree.",
@@ -352,17 +362,23 @@ CAPTIONS = {
 }
 
 
-def pictures(target: Target, key: str) -> list[Picture]:
-    """Return all pictures that can be drawn of a target; `key` makes their names unique."""
+def pictures(
+    target: Target, key: str, instead: Mapping[str, Callable[[Axes], None]] | None = None
+) -> list[Picture]:
+    """Return all pictures that can be drawn of a target; `key` makes their names unique.
+
+    Some are drawn by `instead`, if it has their kind.
+    """
     front, entry = target.model.front_, target.entry
     draw = plotting.drawings(target.model, entry, target.history, target.rows)
     if not target.history:
         del draw["convergence"]
+    draw |= instead or {}
     finish = {"front": partial(plotting.label_front, entries=front, entry=entry)}
     found = []
-    for k, kind in enumerate(each for each in CAPTIONS if each in draw):
-        told = CAPTIONS[kind].format(target.name)
-        found.append(Picture(_svg(draw[kind], f"{key}-{k}", told, finish.get(kind)), told))
+    for k, kind in enumerate(draw):
+        told = CAPTIONS[kind.partition(" ")[0]].format(target.name)
+        found.append(Picture(svg(draw[kind], f"{key}-{k}", told, finish.get(kind)), told))
     return found
 
 
@@ -377,7 +393,7 @@ def motion_pictures(source: Source) -> list[Picture]:
         told = f"Points are measurements of {name}, the line is simulated from the first of them."
         if name == "phase":
             told = "The phase portrait: measured states are points, simulated ones the line."
-        found.append(Picture(_svg(draw, f"m{k}", told), told))
+        found.append(Picture(svg(draw, f"m{k}", told), told))
     return found
 
 
@@ -385,15 +401,16 @@ def history_picture(history: Sequence[Progress]) -> Picture:
     """Return the picture of a search that has no law yet."""
     told = CAPTIONS["convergence"]
     draw = partial(plotting.convergence, history=history, exact=False, name="the target")
-    return Picture(_svg(draw, "h", told), told)
+    return Picture(svg(draw, "h", told), told)
 
 
-def _svg(
+def svg(
     draw: Callable[[Axes], None],
     key: str,
     told: str,
     finish: Callable[[Axes], None] | None = None,
 ) -> str:
+    """Return a drawing as an SVG element with a label; `finish` is called after the layout."""
     from io import StringIO
 
     figure = drawing.new_figure(*SIZE)
@@ -431,6 +448,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "law": law,
     "solved": solved,
     "is_solved": is_solved,
+    "reading": reading,
     "rounded": rounded,
     "constants": constants,
     "point": point,

@@ -33,6 +33,9 @@ Found = TypeVar("Found")
 KeyPath = tuple[str, ...]
 Values = dict[str, dict[str, Any]]
 
+#: Limits: characters of a file, and parts of a key.
+LONGEST, DEEPEST = 1_000_000, 100
+_DEEP_KEY = re.compile(rf"""(?<![\w"'-])(?:[\w"'-]+[ \t]*\.[ \t]*){{{DEEPEST}}}""")
 _WORD = re.compile(r"(?:[^\W\d]|[./~])[\w ./:%+~-]*")
 OF_THE_PAPER = "# hyper-parameters of the paper"
 HEAD = """\
@@ -255,7 +258,8 @@ def read(
     must be set.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        with open(path, "rb") as stream:
+            text = stream.read(LONGEST + 1).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise GSRError(f"{path}: byte {error.start} is not UTF-8: this is no TOML file") from error
     except (OSError, ValueError) as error:
@@ -274,9 +278,9 @@ def parse(
 ) -> Config:
     """Read a configuration from text; see `read`."""
     try:
-        content = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise GSRError(f"{origin}: {str(error) or 'too deep'}") from error
+        content = _loaded(text)
+    except ValueError as error:
+        raise GSRError(f"{origin}: {error}") from error
     places = Places(text)
     values, found = _checked(content, places)
     for override in overrides:
@@ -289,6 +293,23 @@ def parse(
     if found:
         raise _all_mistakes(origin, found)
     return Config(values, folder, places)
+
+
+def _loaded(text: str) -> dict[str, Any]:
+    """Return the content of TOML text within limits; `ValueError` if there is none."""
+    if len(text) > LONGEST:
+        raise ValueError(f"a configuration has at most {LONGEST:,} characters")
+    if deep := _DEEP_KEY.search(text):
+        line = text.count("\n", 0, deep.start()) + 1
+        raise ValueError(f"line {line}: a key has more than {DEEPEST} parts")
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError as error:  # from Python's reader of integers
+        raise ValueError("a whole number has thousands of digits") from error
+    except RecursionError as error:
+        raise ValueError("its values are nested too deep") from error
 
 
 def _apply(override: str, values: Values, places: Places) -> list[str]:
@@ -313,10 +334,10 @@ def _apply(override: str, values: Values, places: Places) -> list[str]:
 def _toml_or_word(text: str) -> Any:
     """Return a TOML value; a word without quotes is text."""
     try:
-        found = tomllib.loads(f"value = {text}\n")
+        found = _loaded(f"value = {text}\n")
         if list(found) == ["value"]:
             return found["value"]
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except ValueError:
         if _WORD.fullmatch(text):
             return text
     raise GSRError(f"{text!r} is no TOML value; text with signs in it needs quotes")
