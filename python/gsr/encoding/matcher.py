@@ -89,7 +89,8 @@ class Matcher:
 
         SymPy pulls a minus through sums, and a square through products (`roots`).
         """
-        for part in sympy.preorder_traversal(expression):
+        parts = sympy.preorder_traversal(expression)
+        for part in (each for each in parts if isinstance(each, sympy.Expr)):  # no condition
             for argument in (part, -part, *([sympy.sqrt(part)] if roots else [])):
                 if argument.has(sympy.Abs):
                     argument = argument.replace(sympy.Abs, lambda inside: inside)
