@@ -29,7 +29,7 @@ Problem problem() {
 
 int n_inputs() {
   const char* given = std::getenv("GSR_FUZZ");
-  return given != nullptr ? std::atoi(given) : 2000;
+  return given != nullptr ? std::atoi(given) : 500;
 }
 
 class Damage {
