@@ -17,7 +17,7 @@ import numpy as np
 from rich.table import Table
 
 from benchmarks.command import console, parse_arguments, parser_of
-from gsr.benchmarks import measured
+from gsr.benchmarks import measured, runner
 from gsr.benchmarks.measured import Outcome
 from gsr.benchmarks.suites.problem import Array
 
@@ -120,7 +120,7 @@ def _cover(task: measured.Task) -> Any:
         **{**parts[-1].fitted.noted(), "seconds": sum(p.fitted.seconds for p in parts)},
         found=_near(whole, quarters),
         replications=len(parts),
-        width=measured.median(float(part.width) for part in parts),
+        width=runner.median(float(part.width) for part in parts),
         whole_90=whole[0],
         whole_95=whole[1],
         quarters_90=quarters[0],
@@ -207,7 +207,7 @@ def tables(outcomes: Sequence[CoverageOutcome]) -> Table:
     )
     fits = max((each.replications for each in outcomes), default=0)
     caption = f"{fits} fits per case. Width: of 95 % intervals, 1 is that of the true errors."
-    return measured.table("Coverage of prediction intervals", titles, rows, caption)
+    return runner.table("Coverage of prediction intervals", titles, rows, caption)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""Whether two builds of the core find the same laws, bit for bit.
+"""Whether two versions find the same laws, bit for bit.
 
     python -m benchmarks.same_laws record before.json
     python -m benchmarks.same_laws record after.json
@@ -7,7 +7,8 @@
 For changes that must not change any result. Every search ends after a number of evaluations or an
 amount of work, never after a time, and runs on one thread. What is recorded are all laws with all
 digits, the counts of evaluations, and a hash of the saved state of every island, in which a single
-different bit shows.
+different bit shows. `record --fits` records what is made of laws in Python instead: fits with many
+options, and fitted formulas, with constants, verdicts, predictions and source code.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.searches import blueprint, estimator
+from gsr import fit_formula
 from gsr.benchmarks.suites import select
 from gsr.benchmarks.suites.curves import ERRORS, select_curves
 from gsr.benchmarks.suites.problem import Array
@@ -53,6 +55,30 @@ FEW_CANDIDATES: dict[str, Any] = {
 }
 #: Epochs of two islands that exchange individuals.
 EPOCHS = 12
+#: Problems, every so many curves, and evaluations of the fits.
+PROBLEMS = ("Nguyen-3", "Nguyen-9", "Livermore-5", "Feynman-I.12.2", "SymSet-5")
+EVERY_CURVE = 9
+FIT_EVALUATIONS = 500
+#: Options of fits to a table of two columns.
+OPTIONS: dict[str, dict[str, Any]] = {
+    "huber": {"loss": "huber"},
+    "absolute": {"loss": "absolute"},
+    "quantile": {"loss": "quantile", "quantile": 0.8},
+    "shape": {"constraints": {"x1": "increasing", "y": "positive"}},
+    "units": {"units": {"x1": "m", "x2": "s", "y": "m^2/s"}},
+    "held out": {"validation_fraction": 0.25, "criterion": "held_out"},
+    "bic": {"criterion": "bic"},
+    "start": {"start": "y = a x1^2/x2"},
+}
+#: Formulas of x1, and options with which they are fitted.
+FORMULAS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("y = a exp(-x1/tau) + b", {}),
+    ("y = v x1/(k + x1)", {"errors": "relative"}),
+    ("y = (a + b x1)/(c + d x1)", {}),
+    ("ln(y) = a ln(x1) + b", {"loss": "huber"}),
+    ("y = a x1 + b", {"x_sigma": 0.05}),
+    ("y^2 = a x1 + b", {}),
+)
 
 Record = dict[str, Any]
 
@@ -116,6 +142,33 @@ def cases() -> Iterator[tuple[str, Callable[[], Record]]]:
     yield "fit islands", partial(fitted, *known["weights"][:3], islands=2)
 
 
+def fits() -> Iterator[tuple[str, Callable[[], Record]]]:
+    """Return fits that are recorded: names, and what makes the records."""
+    few = {"max_evals": FIT_EVALUATIONS}
+    for problem in select(PROBLEMS):
+        for noise in (0.0, NOISE):
+            X, y = (rows[:400] for rows in problem.train(0, noise))
+            yield f"{problem.name}, noise {noise}", partial(explained, X, y, {}, **few)
+    for k, curve in enumerate(select_curves([])[::EVERY_CURVE]):
+        errors = ERRORS[k % len(ERRORS)]
+        X, y, sigma = curve.train(0, errors)
+        given = {} if sigma is None else {"sigma": sigma}
+        yield f"{curve.name}, errors {errors}", partial(explained, X, y, given, **few)
+    rng = np.random.default_rng(3)
+    X, drawn = rng.uniform(0.5, 3.0, (80, 2)), rng.standard_normal(80)
+    y = 2.0 * X[:, 0] ** 2 / X[:, 1] + 0.05 * drawn
+    y[::13] += 9.0 * (np.arange(len(y[::13])) % 2)
+    for name, options in OPTIONS.items():
+        yield name, partial(explained, X, y, {}, **options, **few)
+    weights = rng.uniform(0.1, 2.0, 80)
+    for name, values in (("sample_weight", weights), ("x_sigma", [0.02, 0.0])):
+        yield name, partial(explained, X, y, {name: values}, **few)
+    line = np.linspace(0.5, 6.0, 50)[:, None]
+    law = (3.0 * line[:, 0] / (2.0 + line[:, 0])) * (1.0 + 0.03 * drawn[:50])
+    for text, options in FORMULAS:
+        yield f"formula {text}", partial(formula, text, line, law, **options)
+
+
 # ---- searches ------------------------------------------------------------------------------------
 
 
@@ -166,6 +219,37 @@ def fitted(X: Array, y: Array, weights: Array | None, **options: Any) -> Record:
     }  # fmt: skip
 
 
+def explained(X: Array, y: Array, given: Mapping[str, Any], **options: Any) -> Record:
+    """Record a fit with what is made of its laws."""
+    model = estimator(**options).fit(X, y, **given)
+    return {
+        "laws": [
+            {**written(entry.equation), "text": str(entry.equation), "rmse": repr(entry.rmse),
+             "left out": repr(entry.left_out), "verdict": entry.level, "bits": repr(entry.length),
+             "poles": entry.poles.verdict, "excursion": repr(entry.excursion),
+             "rounded": str(entry.rounded_equation)}
+            for entry in model.front_
+        ],
+        "evaluations": model.n_evaluations_,
+        "verdict": model.level_,
+        "noise": model.noise_,
+        "why": model.why_,
+        "intervals": {name: repr(ends) for name, ends in model.intervals().items()},
+        "explicit": [str(form) for form in model.equation_.explicit()],
+        "latex": model.equation_.latex(),
+        "source": model.export("numpy"),
+        "predictions": repr(model.predict(X[:20]).tolist()),
+        "bands": repr(model.predict_interval(X[:20]).tolist()),
+    }  # fmt: skip
+
+
+def formula(text: str, X: Array, y: Array, **options: Any) -> Record:
+    """Record a fitted formula."""
+    law = fit_formula(text, X, y, **options)
+    bands = repr(law.predict_interval(X).tolist())
+    return {**written(law), "summary": law.summary(), "bands": bands}
+
+
 # ---- records -------------------------------------------------------------------------------------
 
 
@@ -212,10 +296,10 @@ def differences(a: Any, b: Any, where: str = "") -> Iterator[str]:
 # ---- command -------------------------------------------------------------------------------------
 
 
-def write_records(path: Path) -> int:
+def write_records(path: Path, cases: Iterator[tuple[str, Callable[[], Record]]]) -> int:
     """Run all searches and write their records."""
     records = {}
-    for name, make in cases():
+    for name, make in cases:
         records[name] = make()
         print(name, flush=True)
     path.write_text(json.dumps(records, indent=1), encoding="utf-8")
@@ -238,10 +322,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     recording = commands.add_parser("record", help="run all searches and write what they find")
     recording.add_argument("file", type=Path)
+    recording.add_argument("--fits", action="store_true", help="record fits in all details instead")
     comparing = commands.add_parser("compare", help="tell where two records differ")
     comparing.add_argument("files", type=Path, nargs=2)
     asked = parser.parse_args(argv)
-    return write_records(asked.file) if asked.command == "record" else compare(*asked.files)
+    if asked.command == "compare":
+        return compare(*asked.files)
+    return write_records(asked.file, fits() if asked.fits else cases())
 
 
 if __name__ == "__main__":

@@ -828,3 +828,16 @@ assert np.allclose(model.predict(x), np.sqrt(x[:, 0]))
 print(model.status_)
 """
     assert run_python(code) == "exact"
+
+
+def test_a_fitted_model_shows_its_law_and_a_short_table(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    model = regressor(max_evals=300)
+    assert str(model) == repr(model) == model._repr_mimebundle_()["text/plain"]
+    X = positive()
+    model.fit(X, np.sqrt(X[:, 0] ** 3 + 2 * X[:, 1] + 1))
+    shown = str(model)
+    assert shown.splitlines()[:2] == ["y^2 = 2 x2 + x1^3 + 1", "y = sqrt(2 x2 + x1^3 + 1)"]
+    assert "The law is exact" in shown and ">>>" in shown and model.why_ in shown
+    assert "<sup>2</sup> = 2 <i>x</i><sub>2</sub>" in model._repr_mimebundle_()["text/html"]
+    assert list(model.to_pandas()["equation"]) == model.equations_["equation"]

@@ -88,7 +88,7 @@ def test_rows_with_missing_values_are_left_out_if_asked():
     found = model.predict(table)
     assert np.isnan(found[3])
     np.testing.assert_allclose(np.delete(found, 3), np.delete(Y, 3), rtol=1e-9)
-    with pytest.raises(GSRError, match="every row misses a value"):
+    with pytest.raises(GSRError, match="every row has a missing value"):
         regressor(missing="drop").fit(np.full((8, 2), np.nan), np.arange(8.0))
     table[3, 1] = np.inf
     with pytest.raises(GSRError, match="infinity"):

@@ -67,6 +67,19 @@ def test_is_a_sequence_of_rows(table):
     np.testing.assert_allclose(table["predict"][3](X), Y, rtol=1e-12)
 
 
+def test_a_short_table_has_the_choice_its_neighbours_and_the_elbows():
+    laws = [(3 + k, [X1], IDENTITY, False) for k in range(20)]
+    errors = [2.0**-k for k in range(5)] + [0.01 * 0.99**k for k in range(15)]
+    front = [replace(e, rmse=r) for e, r in zip(make_front(laws=laws), errors, strict=True)]
+    table = EquationTable(front, 12)
+    shown = [row.index for row in table.short()]
+    assert len(shown) == 7 and {11, 12, 13, 5} < set(shown)
+    assert [row.index for row in table.short(3)] == [11, 12, 13]
+    assert "and 13 more: to_pandas() has all" in str(table)
+    assert "13 more" in table._repr_html_()
+    assert len(table.to_pandas()) == 20
+
+
 def test_what_is_not_there_is_named(table):
     with pytest.raises(IndexError, match="row must be from 0 to 3, got 4"):
         table[4]

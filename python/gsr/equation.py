@@ -55,8 +55,9 @@ class Equation:
     inversion : Inversion
         Solves g(y) = v.
     level : str
-        What the law leaves of the training data: ``"rounding"``, ``"noise"``, ``"above"`` (it is an
-        approximation), ``"ambiguous"`` (noise, as do laws of other kinds) or ``"unknown"``.
+        Verdict on the residuals: ``"rounding"`` (exact), ``"noise"`` (within noise), ``"above"``
+        (structure left), ``"ambiguous"`` (within noise, as for laws of other kinds) or
+        ``"unknown"`` (too few rows).
     sample : array of shape (n, d), optional
         Rows on which a shorter form must have the same values to be the text of the law. Without
         them the law is written as it is encoded.
@@ -147,7 +148,15 @@ class Equation:
 
     def as_encoded(self) -> str:
         """Return the law as text, term by term."""
-        return f"{self._left()} = {_written(self._parts('x'))}"
+        return f"{self.left_side()} = {_written(self._parts('x'))}"
+
+    def left_side(self) -> str:
+        """Return g(y) as text."""
+        return _written(self._parts("y"))
+
+    def feature_terms(self) -> list[str]:
+        """Return each term of f(x) as text, with its coefficient, in the order of phi."""
+        return [_written([part]) for part in self._feature_parts()]
 
     def terms(self) -> tuple[Terms, Terms]:
         """Return (target terms, feature terms), each as (coefficient, SymPy expression)."""
@@ -205,18 +214,17 @@ class Equation:
         libraries = (self.library, self.target_library)
         return law_complexity(self.psi, self.phi, *libraries, len(self.feature_names))
 
-    def _left(self) -> str:
-        return _written(self._parts("y"))
-
     def _parts(self, side: str) -> list[Part]:
         """Return the terms of a side ("y" or "x") as they are written: the constant last."""
         if side == "y":
             found = zip(self.beta, self.psi, self.absolute_target, strict=True)
             names, library = (self.target_name,), self.target_library
             return [(float(b), m, library, names, bars) for b, m, bars in found]
+        return sorted(self._feature_parts(), key=lambda part: is_constant(part[1], self.library))
+
+    def _feature_parts(self) -> list[Part]:
         found = zip(self.alpha, self.phi, self.absolute_features, strict=True)
-        parts = [(float(a), m, self.library, self.feature_names, bars) for a, m, bars in found]
-        return sorted(parts, key=lambda part: is_constant(part[1], self.library))
+        return [(float(a), m, self.library, self.feature_names, bars) for a, m, bars in found]
 
     # ---- prediction --------------------------------------------------------------------------
 
@@ -250,7 +258,8 @@ class Equation:
 
     def solution(self, X: Array) -> Solution:
         """Return the y of each row of X, without warnings."""
-        return self.inversion.solve(self._right(X), X)
+        with np.errstate(all="ignore"):
+            return self.inversion.solve(self._right(X), X)
 
     def _right(self, X: Array) -> Array:
         """Return f(x)."""
@@ -260,7 +269,7 @@ class Equation:
 
     def _warn_unsolved(self, X: Array, unsolved: Any) -> None:
         v = self._right(X)
-        reasons = np.full(len(X), f"f(x) is outside the range of {self._left()}", dtype=object)
+        reasons = np.full(len(X), f"f(x) is outside the range of {self.left_side()}", dtype=object)
         reasons[self.inversion.overflows(v)] = f"{shown_name(self.target_name)} overflows"
         reasons[~np.isfinite(v)] = "f(x) overflows"
         writer = Writer(self.library, self._name, ())
@@ -298,7 +307,7 @@ def _term(part: Part, size: str) -> str:
 
 
 def listed(rows: Any) -> str:
-    """Say how many rows a mask marks, and name the first of them, counted from 0."""
+    """Return how many rows a mask marks, with the numbers of the first ones, counted from 0."""
     found = np.flatnonzero(rows)
     shown = ", ".join(map(str, found[:ROWS_NAMED])) + (", ..." if len(found) > ROWS_NAMED else "")
     return f"{len(found)} row{'s' if len(found) > 1 else ''} ({shown})"

@@ -129,6 +129,9 @@ DATA = (
         flag=Flag("data", "NAME")),
     Option("data.weights", COLUMN, "a column with the weight of each row; default: none",
         example="weight", flag=Flag("data", "COLUMN")),
+    Option("data.groups", COLUMN,
+        "a column with the group of each row, such as an experiment: constants may differ from "
+        "group to group; default: none", example="site", flag=Flag("data", "COLUMN")),
     Option("data.errors", COLUMN,
         "a column with the standard deviation of the target in each row, or how errors grow with "
         f"the target: {', '.join(ERRORS)}; default: auto", example="sigma", parameter="errors",
@@ -136,6 +139,11 @@ DATA = (
     Option("data.missing", Choice(("raise", "drop")),
         "rows with missing values raise an error, or are left out", "raise", parameter="missing",
         flag=Flag("data", "raise|drop")),
+    Option("data.time", COLUMN,
+        "the column of times: other columns are then states, whose equations of motion are "
+        "searched", example="t", flag=Flag("equations of motion", "COLUMN")),
+    Option("data.inputs", COLUMNS, "with a time: columns that drive the states", [],
+        flag=Flag("equations of motion", "COLUMN,...")),
     Option("data.units", TableOf(TEXT),
         "units of the features and the target; laws must agree with them; default: none",
         example={"x1": "m", "x2": "1", "y": "m/s"}, parameter="units", free=True,
@@ -263,6 +271,16 @@ VARIANT = Record(
     {each.name: each.type for each in (*SEARCH, *LIBRARIES) if each.varies},
     "options of [search] and [library]",
 )
+DYNAMICS = (
+    Option("dynamics.order", Number(int, 1, 2),
+        "order of the equations of motion; 2: the states are positions, without velocities", 1,
+        flag=Flag("equations of motion", "N")),
+    Option("dynamics.discrete_time", BOOLEAN, "look for a map from each row to the next", False,
+        flag=Flag("equations of motion")),
+    Option("dynamics.time_feature", BOOLEAN, 'whether the time is a feature, called "t"', False,
+        flag=Flag("equations of motion")),
+    Option("dynamics.refine", BOOLEAN, "fit the constants by simulation at the end", True),
+)  # fmt: skip
 ISLANDS = (
     Option("islands.per_rank", Number(int, 1, 1024), "islands in a process, a thread each", 1,
         parameter="islands"),
@@ -321,18 +339,19 @@ LOG = (
         "info"),
 )  # fmt: skip
 #: All options, in the order of a configuration file.
-OPTIONS = [*DATA, *LIBRARIES, *SEARCH, *ISLANDS, *CHECKPOINT, *RUN, *LOG]
+OPTIONS = [*DATA, *LIBRARIES, *SEARCH, *DYNAMICS, *ISLANDS, *CHECKPOINT, *RUN, *LOG]
 SECTIONS = {
     "data": "the table",
     "library": "the functions that laws are made of",
     "search": "how to search; what is not set is the preset's",
+    "dynamics": "equations of motion; for gsr fit with data.time",
     "islands": "searches side by side that exchange laws; for gsr islands, under mpirun or srun",
     "checkpoint": "what is saved on the way; for gsr islands",
     "run": "where, how long, with what",
     "log": "what is shown meanwhile",
 }
 #: Sections that `gsr fit` reads; others are for cluster runs.
-OF_FIT = ("data", "library", "search", "run", "log")
+OF_FIT = ("data", "library", "search", "dynamics", "run", "log")
 #: What a cluster run must name: without a user watching, the last column is no safe default.
 OF_ISLANDS = ("data.path", "data.target")
 #: Parameters of the estimator that no file can hold.

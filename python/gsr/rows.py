@@ -12,19 +12,17 @@ import numpy.typing as npt
 
 from gsr.exceptions import GSRError, MissingWarning
 from gsr.options import MIN_ROWS
-from gsr.transformation import Array
+from gsr.transformation import Array, Indices
 
 Missing = Literal["raise", "drop"]
 #: Tables up to this size are searched for copies of rows if there are no weights.
 MOST_COMPARED = 10_000
-#: Columns that a remark about missing values names.
+#: Columns that a message about missing values names.
 MOST_NAMED = 8
 #: Rows that a search looks at by default, and with which it goes on where the residuals of a law
 #: are consistent with noise.
 MAX_ROWS = 1000
 MORE_ROWS = 5000
-
-Indices = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +68,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Gaps:
-    """The rows with missing values, and the columns that they are in; as text a remark."""
+    """The rows with missing values, and the columns that they are in; its text is a message."""
 
     #: Whether a row has a missing value, and the names as a message shows them.
     rows: npt.NDArray[np.bool_]
@@ -88,11 +86,12 @@ class Gaps:
         return cls(rows, ", ".join(names[:MOST_NAMED]) + ", ..." * (len(names) > MOST_NAMED))
 
     def __str__(self) -> str:
-        return f"{int(self.rows.sum())} of {len(self.rows)} rows miss a value, in {self.columns}"
+        count = f"{int(self.rows.sum())} of {len(self.rows)}"
+        return f"{count} rows have missing values, in {self.columns}"
 
 
 def without_missing(rows: Rows, policy: Missing, names: Sequence[str]) -> Rows:
-    """Leave out the rows in which a value is NaN, if that is the policy, and say how many."""
+    """Return the rows; by the policy "drop" without those with missing values, with a warning."""
     if policy == "raise":
         return rows
     columns = [*zip(names, rows.X.T, strict=True), ("the target", rows.y)]
@@ -100,7 +99,7 @@ def without_missing(rows: Rows, policy: Missing, names: Sequence[str]) -> Rows:
     if not gaps.rows.any():
         return rows
     if gaps.rows.all():
-        raise GSRError(f"every row misses a value, in {gaps.columns}: no rows are left")
+        raise GSRError(f"every row has a missing value, in {gaps.columns}: no rows are left")
     warnings.warn(f"{gaps}, and are left out", MissingWarning, stacklevel=4)
     return rows.take(np.flatnonzero(~gaps.rows))
 

@@ -84,11 +84,21 @@ class Progress:
     #: ``"running"``, or a key of `ENDINGS`.
     status: str
     write_law: Callable[[], str] | None = field(default=None, repr=False, compare=False)
+    make_front: Callable[[], list[Any]] | None = field(default=None, repr=False, compare=False)
 
     @property
     def law(self) -> str:
         """The best law so far as text; written on demand, since that takes milliseconds."""
         return self.write_law() if self.write_law is not None else ""
+
+    @property
+    def front(self) -> list[Any]:
+        """The Pareto front so far, as `FrontEntry` objects, simplest first.
+
+        It is made on demand, and only while the callback is called. Constants are those of the
+        search; the final fits refine them.
+        """
+        return self.make_front() if self.make_front is not None else []
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +207,7 @@ def recorded(
     """Return a report that also keeps, in `history`, where the best error fell, and the last."""
 
     def record(progress: Progress) -> object:
-        kept = replace(progress, write_law=None)
+        kept = replace(progress, write_law=None, make_front=None)
         if len(history) > 1 and history[-1].rmse == history[-2].rmse:
             history.pop()  # both ends of a plateau are enough
         history.append(kept)

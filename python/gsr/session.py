@@ -16,6 +16,7 @@ from gsr.blueprint import start_from
 from gsr.exceptions import InterruptedWarning
 from gsr.problem import Problem, make_evolution
 from gsr.rows import MORE_ROWS
+from gsr.selection import FrontEntry
 from gsr.selection.fitted import FittedLaw, LawLike, Training, structure, without_repeats
 from gsr.selection.noise_choice import MOST_LAWS, Explained, choose_noise, explain, promising
 from gsr.selection.residuals import residual_level
@@ -159,8 +160,13 @@ class Session:
                 max_time=self.max_time,
                 generation=progress.generation + self.work_before[0],
                 evaluations=progress.evaluations + self.work_before[1],
+                make_front=self._front,
             )
         )
+
+    def _front(self) -> list[FrontEntry]:
+        make, data = self.problem.blueprint.equation, self.problem.data
+        return [FrontEntry.of(law, make, data) for law in self.evolution.front()]
 
     # ---- checkpoints -------------------------------------------------------------------------
 

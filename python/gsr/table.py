@@ -23,6 +23,7 @@ from gsr._table_forms import (
     PYTHON,
     PYTHON_RANKED,
     RANKED,
+    READ,
     SHOWN,
     VERDICTS,
 )
@@ -92,6 +93,11 @@ class EquationRow:
         """The law as y = ...; empty without a closed form."""
         return simplify.explicit(self.entry.equation, self._sample)
 
+    @property
+    def forms(self) -> list[str]:
+        """The law as text and, if it reads otherwise, solved for y."""
+        return [form for form in dict.fromkeys([self.equation, self.explicit]) if form]
+
     @cached_property
     def sympy(self) -> Any:
         """The law as a SymPy equation, with all digits."""
@@ -151,6 +157,8 @@ class EquationTable(Sequence[EquationRow]):
     >>> table = GSRRegressor(random_state=0).fit(x, 2 * x[:, 0]).equations_
     >>> [row.equation for row in table if row.pick]
     ['y = 2 x1']
+
+    As text and in a notebook it shows what `short` returns.
     """
 
     def __init__(
@@ -206,7 +214,7 @@ class EquationTable(Sequence[EquationRow]):
     def __getitem__(self, key: str) -> list[Any]: ...
     def __getitem__(self, key: int | slice | str) -> Any:
         if isinstance(key, str):
-            return [getattr(row, _table_forms.column(key)) for row in self._with([key])]
+            return [getattr(row, _table_forms.column(key)) for row in _with(self, [key])]
         try:
             return self._rows[key]
         except IndexError:
@@ -291,37 +299,53 @@ class EquationTable(Sequence[EquationRow]):
             A tabular; the chosen law is marked if ``"pick"`` is a column.
         """
         names = self._known(IN_LATEX) if columns is None else columns
-        return _table_forms.as_latex(self._with(names), names, digits)
+        return _table_forms.as_latex(_with(self, names), names, digits)
+
+    def short(self, count: int = READ) -> tuple[EquationRow, ...]:
+        """Return the rows that a person reads: the chosen law, its neighbours, and the elbows.
+
+        Elbows are laws that gain most for their complexity: those of the highest score.
+
+        Parameters
+        ----------
+        count : int
+            How many at most.
+
+        Returns
+        -------
+        tuple of EquationRow
+            Simplest first.
+        """
+        near = [self._best_index + step for step in (0, -1, 1)]
+        elbows = sorted(range(len(self)), key=lambda k: -self._rows[k].score)
+        ranked = [k for k in dict.fromkeys([*near, *elbows]) if 0 <= k < len(self)]
+        return tuple(self._rows[k] for k in sorted(ranked[:count]))
 
     def __str__(self) -> str:
-        names = self._known(SHOWN)
-        room = _table_forms.terminal_width()
-        text = _table_forms.as_text(self._with(names), names, PYTHON, room)
-        return _table_forms.noted(text, self)
+        rows = self.short()
+        names, room = self._known(SHOWN, rows), _table_forms.terminal_width()
+        text = _table_forms.as_text(_with(rows, names), names, PYTHON, room)
+        return "\n".join([_table_forms.noted(text, rows), *self._more(rows)])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        names = self._known(SHOWN)
-        return _table_forms.as_html(self._with(names), names)
+        rows = self.short()
+        names = self._known(SHOWN, rows)
+        table = _table_forms.as_html(_with(rows, names), names)
+        return table + "".join(f"<p>{line}</p>" for line in self._more(rows))
 
-    def _known(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+    def _more(self, rows: Sequence[EquationRow]) -> list[str]:
+        left = len(self) - len(rows)
+        return [f"and {left} more: to_pandas() has all"] if left else []
+
+    def _known(
+        self, columns: tuple[str, ...], rows: Sequence[EquationRow] | None = None
+    ) -> tuple[str, ...]:
         """Leave out the held-out errors if they are not known of every law."""
-        if not any(map(math.isnan, self["held_out"])):
+        if not any(math.isnan(row.held_out) for row in rows or self):
             return columns
         return tuple(name for name in columns if name != "held_out")
-
-    def _with(self, columns: Sequence[str]) -> EquationTable:
-        """Return the table itself once what is slow in these columns is known.
-
-        Matrices are narrow: to start threads for them costs more than they save.
-        """
-        slow = [name for name in ("level", "held_out") if name in columns]
-        with one_thread() if slow else nullcontext():
-            for row in self:
-                for name in slow:
-                    getattr(row, name)
-        return self
 
 
 class TopLaws(tuple[EquationRow, ...]):
@@ -334,6 +358,19 @@ class TopLaws(tuple[EquationRow, ...]):
             return _table_forms.noted(_table_forms.as_text(self, RANKED, PYTHON_RANKED), self)
 
     __repr__ = __str__
+
+
+def _with(rows: Sequence[EquationRow], columns: Sequence[str]) -> Sequence[EquationRow]:
+    """Return rows once what is slow in these columns is known.
+
+    Matrices are narrow: to start threads for them costs more than they save.
+    """
+    slow = [name for name in ("level", "held_out") if name in columns]
+    with one_thread() if slow else nullcontext():
+        for row in rows:
+            for name in slow:
+                getattr(row, name)
+    return rows
 
 
 def _scores(entries: Sequence[FrontEntry]) -> list[float]:

@@ -1,4 +1,4 @@
-"""What Python knows of a transformation T(t) beside its values, which are the compiled core's.
+"""Properties of a transformation T(t) that the compiled core does not have.
 
 `TRAITS` has one entry for each built-in transformation. `gsr.Transformation` takes the same for
 one of a user's own.
@@ -71,7 +71,7 @@ class Traits:
     exponent: float = 0.0
     #: T(t) is T(|t|), though the text and the SymPy form have no bars.
     of_magnitude: bool = False
-    #: T(t) has the unit of t, though T is no power.
+    #: T(t) has the unit of t, though T is not a power.
     keeps_unit: bool = False
     #: How the grammar of formulas counts T, if not among the others.
     grammar: str = ""
@@ -84,7 +84,7 @@ class Traits:
         return None not in (self.image, self.slope, self.bend)
 
 
-#: Of a transformation of which nothing is said.
+#: Of a transformation without given properties.
 UNKNOWN = Traits()
 
 

@@ -16,25 +16,25 @@ class Level(NamedTuple):
 
 LEVELS = {
     "rounding": Level(
-        "nothing but rounding: the law is exact",
-        "The law is exact: what it leaves of these rows is rounding.",
+        "exact: only rounding errors are left",
+        "The law is exact: only rounding errors are left in these rows.",
     ),
     "noise": Level(
-        "noise without structure",
-        "The residuals look like noise: the tests see no structure in them.",
+        "within noise: the tests detect no structure",
+        "The residuals are consistent with noise: the tests detect no structure in them.",
     ),
     "ambiguous": Level(
-        "noise, as do laws of other kinds: the rows do not determine the law",
-        "The residuals look like noise, but laws of other kinds describe the rows about as well: "
-        "the rows do not determine the law.",
+        "within noise, as for laws of other kinds: the rows do not determine the law",
+        "The residuals are consistent with noise, but laws of other kinds describe the rows about "
+        "as well: the rows do not determine the law.",
     ),
     "above": Level(
-        "more than noise: the law is an approximation",
-        "The law is an approximation: the residuals are more than noise, so there is structure in "
-        "the data that it does not describe.",
+        "structure left: the law is an approximation",
+        "The law is an approximation: there is structure left in the residuals that it does not "
+        "describe.",
     ),
     "unknown": Level(
-        "not known: too few rows to tell",
+        "too few rows to tell",
         "There are too few rows, or no training rows, to tell whether the residuals are noise.",
     ),
 }

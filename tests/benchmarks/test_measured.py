@@ -13,9 +13,9 @@ from rich.console import Console
 
 from gsr import GSRError, fit_formula
 from gsr.benchmarks import (
-    comparison,
     data_files,
     measured,
+    runner,
 )
 from gsr.benchmarks.structure import judge
 from gsr.cli import main
@@ -258,12 +258,12 @@ def test_comparison_tells_better_from_worse(tmp_path, capsys, monkeypatch):
 def test_comparison_reads_suites_of_known_laws():
     old = {("nguyen", "Nguyen-1", "", 0): {"suite": "nguyen", "problem": "Nguyen-1", "seed": 0}}
     new = {key: {**value, "recovered": True} for key, value in old.items()}
-    assert "found: yes" in shown(comparison.tables(old, new))
+    assert "found: yes" in shown(runner.comparison(old, new))
 
 
 def test_comparison_of_something_else_is_an_error(tmp_path):
     with pytest.raises(GSRError, match="not the JSON of a benchmark"):
-        comparison.read(write(tmp_path / "odd.json", {"a": 1}))
+        runner.read_json(write(tmp_path / "odd.json", {"a": 1}))
 
 
 def test_command_line(tmp_path, capsys):

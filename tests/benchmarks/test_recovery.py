@@ -13,7 +13,7 @@ import mpmath
 import pytest
 import sympy
 
-from gsr.benchmarks import proof, recovery
+from gsr.benchmarks import recovery
 from gsr.benchmarks.suites import ALL_PROBLEMS, get
 
 SYMBOLS = {name: sympy.Symbol(name, real=True) for name in ("y", *(f"x{k}" for k in range(1, 10)))}
@@ -300,7 +300,7 @@ def test_points_come_from_the_range_of_each_variable() -> None:
 def test_constant_without_closed_form_is_proved_as_a_symbol(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(proof, "_multiple", lambda constant: None)
+    monkeypatch.setattr(recovery, "_multiple", lambda constant: None)
     result = verdict("Jin-6", UNPRINTED["Jin-6"])
     assert result.verdict == "proved"
     assert "c1 = " in result.detail
@@ -309,21 +309,21 @@ def test_constant_without_closed_form_is_proved_as_a_symbol(
 def test_without_a_proof_of_the_structure_no_constant_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(proof, "_multiple", lambda constant: None)
-    monkeypatch.setattr(proof, "STRATEGIES", (lambda e: e,))
+    monkeypatch.setattr(recovery, "_multiple", lambda constant: None)
+    monkeypatch.setattr(recovery, "STRATEGIES", (lambda e: e,))
     result = verdict("Jin-6", UNPRINTED["Jin-6"])
     assert (result.recovered, result.verdict) == (False, "undecided")
 
 
 def test_an_expression_vanishes_only_if_all_its_coefficients_do() -> None:
     x, c = sympy.symbols("x c", positive=True)
-    with mpmath.workdps(proof.DIGITS):
+    with mpmath.workdps(recovery.DIGITS):
         third, near = mpmath.mpf(1) / 3, mpmath.mpf(1) / 3 + mpmath.mpf("1e-40")
-        assert proof.is_zero(3 * c * x - x, {c: third})
-        assert not proof.is_zero(3 * c * x - x, {c: near})
-        assert not proof.is_zero(c * x - sympy.sin(x), {c: third})
-        assert not proof.is_zero(x - 1, {})
-        assert proof.is_zero(sympy.log(6) - sympy.log(2) - sympy.log(3), {})
+        assert recovery.is_zero(3 * c * x - x, {c: third})
+        assert not recovery.is_zero(3 * c * x - x, {c: near})
+        assert not recovery.is_zero(c * x - sympy.sin(x), {c: third})
+        assert not recovery.is_zero(x - 1, {})
+        assert recovery.is_zero(sympy.log(6) - sympy.log(2) - sympy.log(3), {})
 
 
 def _forever(expression: Any) -> Any:
@@ -332,14 +332,14 @@ def _forever(expression: Any) -> Any:
 
 
 def test_time_limit_ends_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proof, "STRATEGIES", (_forever,))
+    monkeypatch.setattr(recovery, "STRATEGIES", (_forever,))
     result = verdict("Nguyen-1", PRINTED["Nguyen-1"], time_limit=0.3)
     assert (result.recovered, result.verdict) == (False, "undecided")
     assert "0.3 s" in result.detail
 
 
 def test_time_limit_works_outside_the_main_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proof, "STRATEGIES", (_forever,))
+    monkeypatch.setattr(recovery, "STRATEGIES", (_forever,))
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(verdict, "Nguyen-1", PRINTED["Nguyen-1"], time_limit=0.3)
         assert future.result(timeout=60).verdict == "undecided"
@@ -374,9 +374,9 @@ def test_time_limit_never_strikes_after_the_check() -> None:
     ],
 )
 def test_constants_are_identified(value: str, expected: str) -> None:
-    with mpmath.workdps(proof.DIGITS):
+    with mpmath.workdps(recovery.DIGITS):
         number = eval(value, vars(mpmath))
-        found = proof.identify(number)
+        found = recovery.identify(number)
     expected = expected.replace("5/7", "Rational(5,7)").replace("3/2", "Rational(3,2)")
     assert sympy.simplify(found - sympy.sympify(expected.replace("-1/2", "-Rational(1,2)"))) == 0
 
@@ -396,9 +396,9 @@ def test_constants_are_identified(value: str, expected: str) -> None:
 )
 def test_fitted_constants_are_read_as_what_they_are_near(value: float, expected: str) -> None:
     for noisy in (value, value * (1 + 3e-9)):
-        assert sympy.simplify(proof.guesses(noisy)[0] - sympy.sympify(expected)) == 0
+        assert sympy.simplify(recovery.guesses(noisy)[0] - sympy.sympify(expected)) == 0
 
 
 def test_a_number_near_nothing_is_read_as_itself() -> None:
-    (only,) = proof.guesses(0.7346391734563)
+    (only,) = recovery.guesses(0.7346391734563)
     assert float(only) == 0.7346391734563

@@ -57,7 +57,7 @@ def test_a_law_is_printed_and_nothing_written(fit: Any, data: Path) -> None:
     assert law == "y = 2 a b"
     assert head.split() == ["#", "nodes", "RMSE", "law"]
     assert sum(line.startswith(">") for line in told.out.splitlines()) == 1
-    assert "nothing but rounding: the law is exact" in told.out
+    assert "exact: only rounding errors are left" in told.out
     assert "until an exact law was found" in told.out
     assert told.err == ""
     assert [path.name for path in data.parent.iterdir()] == ["data.csv"]
@@ -91,7 +91,9 @@ def test_json_is_the_result(fit: Any, data: Path) -> None:
 def test_options_reach_the_estimator(fit: Any, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, Any] = {}
 
-    def record(self: GSRRegressor, X: Any, y: Any, weights: Any, sigma: Any) -> GSRRegressor:
+    def record(
+        self: GSRRegressor, X: Any, y: Any, weights: Any, sigma: Any, groups: Any
+    ) -> GSRRegressor:
         seen.update(self.get_params(), rows=len(X), weights=weights, names=self._table_names)
         raise KeyboardInterrupt
 
@@ -132,7 +134,7 @@ def test_missing_rows_can_be_left_out(fit: Any, data: Path) -> None:
     data.write_text(data.read_text() + "r,1,,2\n")
     told = fit("--target", "y", "--missing", "drop")
     assert told.out.startswith("y = 2 a b\n")
-    assert "1 of 16 rows miss a value, in 'b', and are left out" in told.err
+    assert "1 of 16 rows have missing values, in 'b', and are left out" in told.err
 
 
 def test_rows_without_weight_or_held_out_are_not_counted(fit: Any, data: Path) -> None:
@@ -211,9 +213,10 @@ def test_models_of_several_targets_are_used(two: Path, capsys: pytest.CaptureFix
     assert told.count("on 15 rows") == 2 and told.startswith("y = 2 a b\n")
     assert main(["predict", model, str(two)]) == 0
     found = predictions(capsys.readouterr().out)
-    np.testing.assert_allclose([list(row.values()) for row in found], np.c_[Y, X[:, 0] - X[:, 1]])
+    predicted = [(row["y predicted"], row["z predicted"]) for row in found]
+    np.testing.assert_allclose(predicted, np.c_[Y, X[:, 0] - X[:, 1]])
     assert main(["predict", model, str(two), "--target", "z", "--index", "0"]) == 0
-    assert capsys.readouterr().out.splitlines()[0] == "z"
+    assert capsys.readouterr().out.splitlines()[0].endswith(",z predicted")
     assert main(["predict", model, str(two), "--index", "0"]) == 2
     assert main(["show", model, "--target", "z"]) == 0
     assert "y" not in capsys.readouterr().out.splitlines()[0]
@@ -271,6 +274,34 @@ def test_wrong_targets_are_told_before_the_search(
 # ---- what was found --------------------------------------------------------------------------
 
 
+def test_predictions_stand_beside_the_columns_of_the_table(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "named.csv"
+    table.write_text('# new rows\nsample,b,a,y\nfirst, 1.50,2,9\n\n"second, last",2,1.5,8\n')
+    assert main(["predict", str(run), str(table)]) == 0
+    rows = list(csv.reader(capsys.readouterr().out.splitlines()))
+    law = gsr.load(run / "model.json").equation_
+    expected = law.predict([[2, 1.5], [1.5, 2]])
+    assert rows[0] == ["sample", "b", "a", "y", "y predicted"]
+    given = [["first", "1.50", "2", "9"], ["second, last", "2", "1.5", "8"]]
+    assert [row[:4] for row in rows[1:]] == given
+    np.testing.assert_allclose([float(row[4]) for row in rows[1:]], expected)
+
+
+def test_constants_of_a_law_are_shown_with_their_intervals(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["show", str(run), "--all"]) == 0
+    shown = capsys.readouterr().out
+    assert "95 % interval" in shown and " more; " not in shown
+    model = gsr.load(run / "model.json")
+    for name in model.intervals(0.95):
+        assert f"\n{name} " in shown
+    assert main(["show", str(run), "--index", "0"]) == 0
+    assert str(model.front_[0].equation) in capsys.readouterr().out
+
+
 def predictions(text: str) -> list[dict[str, float]]:
     rows = csv.DictReader(io.StringIO(text))
     return [{name: float(value) for name, value in row.items()} for row in rows]
@@ -281,12 +312,12 @@ def test_predictions_are_those_of_the_model(run: Path, capsys: pytest.CaptureFix
     expected = gsr.load(run / "model.json").equation_.predict(X)
     assert main(["predict", str(run), str(table), "--interval", "0.9"]) == 0
     found = predictions(capsys.readouterr().out)
-    assert [row["y"] for row in found] == expected.tolist()
-    assert all(row["y lower"] < row["y"] < row["y upper"] for row in found)
+    assert [row["y predicted"] for row in found] == expected.tolist()
+    assert all(row["y lower"] < row["y predicted"] < row["y upper"] for row in found)
     out = run.parent / "out.csv"
     model = str(run / "model.json")
     assert main(["predict", model, str(table), "--index", "0", "-o", str(out)]) == 0
-    assert len({row["y"] for row in predictions(out.read_text())}) == 1
+    assert len({row["y predicted"] for row in predictions(out.read_text())}) == 1
     assert capsys.readouterr() == ("", "")
 
 
@@ -297,9 +328,10 @@ def test_predictions_for_other_tables(
     table.write_text("b,other,a\n2,9,1\n,9,1\n")
     assert main(["predict", str(run), str(table)]) == 0
     told = capsys.readouterr()
-    one, two = predictions(told.out)
-    assert one["y"] == pytest.approx(4, abs=0.1) and np.isnan(two["y"])
-    assert "1 of 2 rows miss a value" in told.err
+    one, two = csv.DictReader(io.StringIO(told.out))
+    assert float(one["y predicted"]) == pytest.approx(4, abs=0.1)
+    assert two["b"] == "" and two["y predicted"] == "nan"
+    assert "1 of 2 rows have missing values" in told.err
     table.write_text("1,2\n3,4\n")
     assert main(["predict", str(run), str(table)]) == 0
     assert "taken in their order, as a, b" in capsys.readouterr().err
@@ -432,3 +464,37 @@ def test_cluster_runs_take_errors_too(measured: Path) -> None:
     wrong = config.parse(text.replace('"s"', '"t"'), folder=measured.parent)
     with pytest.raises(gsr.GSRError, match=r"line 4: data.errors: .* no column 't'"):
         pose(wrong, "run.toml", 1)
+
+
+# ---- implicit laws -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ring(tmp_path: Path) -> Path:
+    path, angle = tmp_path / "ring.csv", np.linspace(0, 6, 60)
+    columns = np.c_[2 * np.cos(angle), np.sin(angle)]
+    np.savetxt(path, columns, "%.17g", ",", header="x,y", comments="")
+    return path
+
+
+def test_an_implicit_law(ring: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = ring.with_name("model.json")
+    assert main(["fit", str(ring), "--implicit", "--save", str(model)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "y^2 + 0.25 x^2 = 1"
+    assert "leaves: rounding" in lines
+    assert str(gsr.load(model).equation_) == lines[0]
+    assert main(["show", str(model)]) == 2
+    assert "implicit law" in capsys.readouterr().err
+
+
+def test_an_implicit_law_as_json(ring: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", str(ring), "--implicit", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["laws"][-1]["equation"] == "y^2 + 0.25 x^2 = 1"
+    assert found["laws"][-1]["chosen"]
+
+
+def test_an_implicit_law_has_no_target(ring: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", str(ring), "--implicit", "--target", "y"]) == 2
+    assert "no use for data.target" in capsys.readouterr().err

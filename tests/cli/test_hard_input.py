@@ -75,7 +75,7 @@ CASES = {
     "all constant": ("a,y\n" + "".join(f"7,{k}\n" for k in range(9)), "no feature varies ('a')"),
     "one column": ("y\n1\n2\n3\n4\n5\n", "there is no feature beside the target 'y'"),
     "the same rows": ("a,y\n" + 9 * "1,2\n", "no feature varies"),
-    "all missing": ("a,y\n" + 9 * ",2\n", "9 of 9 rows miss a value, in 'a'"),
+    "all missing": ("a,y\n" + 9 * ",2\n", "9 of 9 rows have missing values, in 'a'"),
 }
 
 

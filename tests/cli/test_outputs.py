@@ -54,6 +54,7 @@ INPUTS = [
     ("export model.json -o", "model.json"),
     ("export run -o", "run/model.json"),
     ("report run -o", "run/sample.csv"),
+    ("plot run -o", "run/sample.csv"),
     ("report run -o", "run/config.toml"),
     ("fit data.csv --target y --save", "data.csv"),
     ("fit --config run.toml --save", "data.csv"),
@@ -120,6 +121,19 @@ def test_an_existing_file_is_replaced_only_if_that_is_wanted(
     path.unlink()
     assert main(asked) == 0
     assert path.is_file()
+
+
+@pytest.mark.parametrize("kind", ["law", "summary", "convergence"])
+def test_a_picture_of_a_run_is_drawn(kind: str, place: Path) -> None:
+    assert main(["plot", "run", "--kind", kind, "-o", "picture.svg"]) == 0
+    assert "<svg" in (place / "picture.svg").read_text()
+
+
+def test_mistakes_about_pictures_are_told(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plot", "run", "-o", "picture.doc"]) == 2
+    assert "cannot write picture.doc" in capsys.readouterr().err
+    assert main(["plot", "run", "--target", "z"]) == 2
+    assert "--target must be among 'y', got 'z'" in capsys.readouterr().err
 
 
 def test_the_report_of_a_run_is_replaced_only_if_that_is_wanted(place: Path) -> None:

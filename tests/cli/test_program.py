@@ -36,14 +36,15 @@ def test_the_demo_data_obey_keplers_third_law() -> None:
     np.testing.assert_allclose(data[demo.TARGET], data["distance"] ** 1.5, rtol=1e-3)
 
 
-def test_the_demo_prints_a_law_and_its_front(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_demo_fits_one_screen_and_names_the_law(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--max-time", "1"]) == 0
-    shown = capsys.readouterr().out
-    assert "distance" in shown and "period" in shown and " = " in shown
-    assert "R2 = " in shown
-    assert "candidates" in shown and "generations" in shown
-    assert sum(line.strip().startswith(">") for line in shown.splitlines()) == 2  # and the caption
-    assert "fit(X, y)" in shown
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 20 and max(map(len, lines)) <= 82
+    shown = "\n".join(lines)
+    assert "  period = " in shown and "distance" in shown and "R2 = " in shown
+    assert "Kepler's third law" in shown
+    assert sum(line.startswith("> ") for line in lines) == 2  # and what the mark means
+    assert "gsr fit data.csv" in shown
 
 
 # ---- bench ---------------------------------------------------------------------------------------
@@ -66,9 +67,9 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], dict[str, An
     """Record calls of the runner, which finishes one run of each problem."""
     made: list[tuple[list[str], dict[str, Any]]] = []
 
-    def run(problems: Any, **options: Any) -> list[suite_runs.Row]:
+    def run(problems: Any, **options: Any) -> list[suite_runs.Run]:
         made.append(([each.name for each in problems], options))
-        return [suite_runs.Row(each.suite, each.name, 0, recovered=True) for each in problems]
+        return [suite_runs.Run(each.suite, each.name, 0, recovered=True) for each in problems]
 
     monkeypatch.setattr(suite_runs, "run", run)
     return made
@@ -260,8 +261,8 @@ def test_warnings_are_one_line(
 
 
 COMMANDS = (
-    "fit", "predict", "show", "export", "report", "config", "doctor", "info", "demo", "bench",
-    "islands", "status",
+    "fit", "predict", "show", "export", "plot", "report", "config", "doctor", "info", "demo",
+    "bench", "islands", "status",
 )  # fmt: skip
 
 

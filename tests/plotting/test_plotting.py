@@ -85,6 +85,34 @@ def test_axes_of_the_user_are_drawn_into(kind, noisy):
     drawn(right.figure)
 
 
+def test_of_one_feature_the_law_is_drawn_with_data_curve_band_and_given_errors():
+    x = np.linspace(1, 5, 40)[:, None]
+    sigma = np.linspace(0.05, 0.2, 40)
+    y = 3 * x[:, 0] + 1 + sigma * np.random.default_rng(0).normal(size=40)
+    model = GSRRegressor(random_state=0, max_evals=300).fit(x, y, sigma=sigma)
+    ax = drawn(model.plot("law")).axes[0]
+    assert ax.get_title(loc="left") == f"$y = {model.equations_[model.best_index_].latex(4)[4:]}$"
+    curve, points = ax.lines[-2:]
+    np.testing.assert_allclose(curve.get_ydata(), model.predict(curve.get_xdata()[:, None]))
+    np.testing.assert_array_equal(points.get_ydata(), y)
+    bars, band = sorted(ax.collections, key=lambda each: not hasattr(each, "get_segments"))
+    segments = np.array(bars.get_segments())
+    np.testing.assert_allclose(segments[:, 1, 1] - segments[:, 0, 1], 2 * sigma, rtol=1e-9)
+    low, high = model.predict_interval(curve.get_xdata()[:, None]).T
+    edges = band.get_paths()[0].vertices[:, 1]
+    assert edges.min() == pytest.approx(low.min()) and edges.max() == pytest.approx(high.max())
+
+
+def test_of_several_features_each_that_matters_is_drawn_and_residuals_are_kept(noisy):
+    figure = drawn(noisy.plot("law"))
+    assert 1 < len(figure.axes) <= 4
+    residual = noisy.get_best().data.y - noisy.equation_.predict(noisy.get_best().data.X)
+    for ax in figure.axes:
+        curve, points = ax.lines
+        there = np.interp(points.get_xdata(), *curve.get_data())
+        np.testing.assert_allclose(points.get_ydata() - there, residual, atol=1e-9)
+
+
 def test_the_front_is_the_models_with_the_choice_marked(noisy):
     (ax,) = drawn(noisy.plot("front")).axes
     points, marked = ax.lines[1], ax.lines[2]

@@ -12,8 +12,7 @@ from gsr.encoding.rows import factors
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
 from gsr.library import Library, Transformation
-from gsr.prior.constraints import Checker, Constraint, predictions
-from gsr.prior.proofs import Jets, Prover
+from gsr.prior.constraints import Checker, Constraint, Jets, Prover
 
 X = np.random.default_rng(0).uniform(0.5, 3, (60, 2))
 NAMES = ["x1", "x2"]
@@ -112,7 +111,7 @@ def test_predictions_that_are_missing_violate():
 def test_predictions_are_those_of_the_equation():
     for psi in ("y", "y**2", "log(y)", "y + y**3"):
         equation = law("x1 + x2", psi)
-        np.testing.assert_array_equal(predictions(equation, X), equation.predict(X))
+        np.testing.assert_array_equal(equation.solution(X).values, equation.predict(X))
 
 
 def test_own_transformations_are_looked_at_only():
@@ -208,7 +207,7 @@ def test_proofs_and_refutations_are_right():
         step = np.zeros(drawn.n_features)
         step[feature] = 1e-5
         slopes = (
-            predictions(equation, points + step) - predictions(equation, points - step)
+            equation.solution(points + step).values - equation.solution(points - step).values
         ) / 2e-5
         for kind, sign in (("increasing", 1), ("decreasing", -1)):
             found = Prover(equation, table).look_at(Constraint(kind, feature))
@@ -216,6 +215,6 @@ def test_proofs_and_refutations_are_right():
             if found.holds:
                 assert (sign * slopes >= -1e-6 * np.abs(y).max()).all(), str(equation)
             if found.holds is False:
-                ends = predictions(equation, np.array([found.where + step, found.where - step]))
+                ends = equation.solution(np.array([found.where + step, found.where - step])).values
                 assert sign * (ends[0] - ends[1]) < 0, str(equation)
     assert counts[True] > 20 and counts[False] > 20

@@ -16,6 +16,7 @@ import pytest
 import sympy
 
 from gsr import GSRError, GSRRegressor, report
+from gsr.plotting import Rows, features
 from gsr.report import mathml
 from gsr.runs import run_folder
 from gsr.runs.config import Config
@@ -103,16 +104,34 @@ def test_page_is_well_formed_and_says_what_the_model_says(page, model):
     ):
         assert " ".join(said.split()) in outline.text
     assert len(outline.ids) == len(set(outline.ids))
-    assert outline.count("svg") == 5
+    assert outline.count("svg") == 5 + n_dependences(model)
     assert all(attrs.get("aria-label") for tag, attrs in outline.tags if tag == "svg")
     marks = [attrs for tag, attrs in outline.tags if tag == "tr" and attrs.get("class") == "pick"]
-    assert len(marks) == 1
+    assert len(marks) == 2  # among those worth a look, and on the front
+
+
+def n_dependences(model):
+    """Return of how many features there are pictures."""
+    entry = model.get_best()
+    return len(features(entry, Rows.of(entry, entry.data.X, entry.data.y)))
+
+
+def test_the_law_comes_first_then_pictures_then_laws_worth_a_look(page, model):
+    order = ["The law for", "Pictures", "Laws worth a look", "Constants", "The front"]
+    places = [page.index(f"<h2>{title}") for title in order]
+    assert places == sorted(places)
+    worth = page[places[2] : places[3]]
+    assert worth.count("<tr") == 1 + len(model.equations_.top())
+    assert html.escape(model.why_, quote=False)[:30] in worth
+    assert page[places[4] :].lstrip().partition("</h2>")[2].lstrip().startswith("<details>")
 
 
 def test_front_is_that_of_the_model(page, model):
-    listed = page[page.index('<div class="front">') :].partition("</table>")[0]
-    rows = re.findall(r"<tr.*?</tr>", listed, re.DOTALL)[1:]
-    for row, law in zip(rows, model.equations_, strict=True):
+    listed = page[page.index("<h2>The front") :].partition("</section>")[0]
+    rows = [row for row in re.findall(r"<tr.*?</tr>", listed, re.DOTALL) if "<th" not in row]
+    table = model.equations_
+    laws = sorted(table, key=lambda row: row not in table.short())
+    for row, law in zip(rows, laws, strict=True):
         cells = re.findall(r'<td class="number" data-label="[^"]*">(.*?)</td>', row)
         assert cells[:2] == [str(law.index), str(law.complexity)]
         assert float(cells[2]) == pytest.approx(law.rmse, rel=1e-3)
@@ -179,7 +198,7 @@ def test_several_targets_have_a_section_each(exact, model):
     both = GSRRegressor()
     both.models_ = {"y": exact, "</title><b>y": model}
     outline = Outline(report.page(both))
-    assert outline.count("svg") == 10
+    assert outline.count("svg") == 10 + n_dependences(exact) + n_dependences(model)
     assert len(outline.ids) == len(set(outline.ids))
     links = [attrs["href"][1:] for tag, attrs in outline.tags if tag == "a"]
     assert len(links) == 2
@@ -215,7 +234,7 @@ def test_run_folder_gives_the_same_page_and_how_to_repeat_it(run, model):
     result = json.loads((run / "result.json").read_text()) | {"rows": 5000}
     (run / "result.json").write_text(json.dumps(result))
     outline = Outline(report.page(run))
-    assert outline.count("svg") == 5
+    assert outline.count("svg") == 5 + n_dependences(model)
     for said in (
         str(model.equation_), "5,000 rows, 4 columns. The ranges are those of 60 of them.",
         "some <data>.csv", "ab12", np.__version__, f"{model.n_evaluations_:,}", "seed 7",
@@ -230,8 +249,8 @@ def test_run_folder_gives_the_same_page_and_how_to_repeat_it(run, model):
     ("gone", "said", "plots"),
     [
         ("sample.csv", "There is no sample.csv", 2),
-        ("result.json", "the run is still going, or ended before its end", 5),
-        ("config.toml", "In Python", 5),
+        ("result.json", "the run is still going, or ended before its end", 8),
+        ("config.toml", "In Python", 8),
         ("model.json", "no law has been written yet", 1),
     ],
 )
@@ -399,7 +418,7 @@ def measured(page, tmp_path, widths):
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium to look at the page with")
-def test_page_in_a_browser(page, tmp_path):
+def test_page_in_a_browser(page, tmp_path, model):
     found = measured(page, tmp_path, (1280, 390))
     assert sorted(found) == [390, 1280]
     for width, each in found.items():
@@ -411,5 +430,5 @@ def test_page_in_a_browser(page, tmp_path):
         assert min(each["heights"]) > 8
         assert each["fractions"]
         assert min(each["fractions"]) > 4
-        assert len(each["svg"]) == 5
+        assert len(each["svg"]) == 5 + n_dependences(model)
         assert all(w > 250 and h > 150 for w, h in each["svg"])

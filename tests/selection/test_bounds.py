@@ -5,8 +5,8 @@ import pytest
 
 from fitted_laws import plain_law
 from gsr.library import PRESETS
-from gsr.selection.bounds import enlarged, excursion
 from gsr.selection.fitted import FittedLaw
+from gsr.selection.poles import enlarged, excursion
 
 ALL = PRESETS["all"]
 

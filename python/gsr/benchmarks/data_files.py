@@ -22,8 +22,9 @@ import numpy as np
 import pandas as pd
 from rich.table import Table
 
-from gsr.benchmarks import measured
-from gsr.benchmarks.measured import Outcome, StructureOutcome, median
+from gsr.benchmarks import measured, runner
+from gsr.benchmarks.measured import Outcome, StructureOutcome
+from gsr.benchmarks.runner import median
 from gsr.benchmarks.suites.curves import Curve, box, constants_of
 from gsr.benchmarks.suites.problem import Array, rows_of
 from gsr.exceptions import GSRError
@@ -189,7 +190,7 @@ def _nist_outcomes(outcomes: Sequence[NistOutcome]) -> Table:
         f"most {SPARE} constant more. With any number of constants: {near}. "
         f"The certified model itself: {same}."
     )
-    columns: measured.Columns = {
+    columns: runner.Columns = {
         "set": lambda each: each.problem,
         "passes": lambda each: "yes" if each.found else "",
         "sum / certified>": lambda each: f"{each.ratio:.4g}",
@@ -199,7 +200,7 @@ def _nist_outcomes(outcomes: Sequence[NistOutcome]) -> Table:
         "s>": lambda each: f"{each.seconds:.1f}",
         "law": lambda each: each.error or each.equation,
     }
-    return measured.outcome_table("NIST StRD, nonlinear regression", columns, outcomes, caption)
+    return runner.outcome_table("NIST StRD, nonlinear regression", columns, outcomes, caption)
 
 
 # ---- empirical -----------------------------------------------------------------------------------
@@ -222,7 +223,7 @@ def _empirical_outcomes(outcomes: Sequence[StructureOutcome]) -> Table:
     front = sum(each.on_front for each in outcomes)
     caption = f"{found} of {len(outcomes)} found, {front} on the front. {measured.MARK}"
     columns = {"law": lambda each: each.problem, **measured.STRUCTURE}
-    return measured.outcome_table("Historical laws", columns, outcomes, caption)
+    return runner.outcome_table("Historical laws", columns, outcomes, caption)
 
 
 # ---- blackbox ------------------------------------------------------------------------------------
@@ -237,7 +238,7 @@ def split(n_rows: int, seed: int) -> tuple[Any, Any]:
 
 @dataclass(frozen=True)
 class BlackBoxOutcome(Outcome):
-    """The outcome of one table; it counts as found unless its predictions are wild."""
+    """The outcome of one table; it counts as found unless R2 is far below 0."""
 
     #: On test rows and on training rows.
     r2: float = -math.inf
@@ -270,7 +271,7 @@ def _blackbox_outcomes(outcomes: Sequence[BlackBoxOutcome]) -> Table:
         f"{median(each.complexity for each in outcomes):.0f}, "
         f"{median(each.seconds for each in outcomes):.1f} s. Below {WILD:g}: {wild}."
     )
-    columns: measured.Columns = {
+    columns: runner.Columns = {
         "table": lambda each: each.problem,
         "seed>": lambda each: str(each.seed),
         "rows>": lambda each: f"{each.n_rows:,}",
@@ -281,7 +282,7 @@ def _blackbox_outcomes(outcomes: Sequence[BlackBoxOutcome]) -> Table:
         "s>": lambda each: f"{each.seconds:.1f}",
         "error": lambda each: each.error,
     }
-    return measured.outcome_table("Black-box tables", columns, outcomes, caption)
+    return runner.outcome_table("Black-box tables", columns, outcomes, caption)
 
 
 class Suite(NamedTuple):

@@ -12,11 +12,8 @@ from itertools import product
 from typing import Any, TypeVar
 
 import numpy as np
-from rich import box
 from rich.console import Group, RenderableType
-from rich.markup import escape
 from rich.table import Table
-from rich.text import Text
 
 from gsr.benchmarks import runner
 from gsr.benchmarks.structure import judge
@@ -111,9 +108,8 @@ def fit(
     from gsr import GSRRegressor
 
     model = GSRRegressor(**{"random_state": seed, "n_jobs": 1, **runner.with_cpu_limit(options)})
-    known = {} if sigma is None else {"sigma": sigma}
     start = time.perf_counter(), time.process_time()
-    model.fit(X, y, **known)
+    model.fit(X, y, sigma=sigma)
     return Fit(model, time.perf_counter() - start[0], time.process_time() - start[1])
 
 
@@ -199,19 +195,8 @@ def r2(prediction: Any, truth: Array) -> float:
         return 1.0 - float(np.sum((found - truth) ** 2)) / total if total > 0 else math.nan
 
 
-def median(values: Iterable[float]) -> float:
-    """Return the median; infinities count, NaN do not."""
-    known = sorted(value for value in values if not math.isnan(value))
-    return float(np.median(known)) if known else math.nan
-
-
-# ---- tables --------------------------------------------------------------------------------------
-
-#: From the title of a column to its cell of an outcome.
-Columns = Mapping[str, Callable[[Any], str]]
-
 #: Columns of a `StructureOutcome`, and the caption for the mark in them.
-STRUCTURE: Columns = {
+STRUCTURE: runner.Columns = {
     "structure": lambda each: each.structure or "failed",
     "front": lambda each: "yes" if each.on_front else "",
     "verdict": lambda each: f"{each.level}{' !' if each.false_verdict else ''}",
@@ -220,33 +205,6 @@ STRUCTURE: Columns = {
     "found law": lambda each: each.error or each.equation,
 }
 MARK = "!: a claim that no structure is left, with the wrong structure."
-
-
-def outcome_table(
-    title: str, columns: Columns, outcomes: Iterable[Any], caption: str = ""
-) -> Table:
-    """Return a table with a line for each outcome."""
-    rows = [[cell(each) for cell in columns.values()] for each in outcomes]
-    return table(title, list(columns), rows, caption)
-
-
-def table(
-    title: str, titles: Sequence[str], rows: Iterable[Sequence[str]], caption: str = ""
-) -> Table:
-    """Return a table; columns whose title ends in > are aligned to the right.
-
-    Where there is little room the last column, usually a law, is cut.
-    """
-    made = Table(title=title, box=box.SIMPLE_HEAD, caption=caption, padding=(0, 1, 0, 0))
-    for k, each in enumerate(titles):
-        made.add_column(
-            each.removesuffix(">"),
-            justify="right" if each.endswith(">") else "left",
-            no_wrap=k < len(titles) - 1 or each.endswith(">"),
-        )
-    for *row, last in rows:
-        made.add_row(*map(escape, row), Text(last, no_wrap=True, overflow="ellipsis"))
-    return made
 
 
 # ---- the suite curves: laws with constants inside, from few rows with errors ---------------------
@@ -291,11 +249,11 @@ def curve_tables(outcomes: Sequence[StructureOutcome]) -> RenderableType:
         return each.problem if len(each.problem) <= NAME else each.problem[: NAME - 1] + "…"
 
     columns = {"curve": short_name, "errors": lambda each: each.errors, **STRUCTURE}
-    single = outcome_table("Curves", columns, outcomes, MARK)
+    single = runner.outcome_table("Curves", columns, outcomes, MARK)
     kinds = dict.fromkeys(each.errors for each in outcomes)
     groups = [[each for each in outcomes if each.errors == kind] for kind in kinds]
     caption = "Spare: those of the found laws that have one constant more than the truth."
-    return Group(single, outcome_table("By kind of error", BY_KIND, groups, caption))
+    return Group(single, runner.outcome_table("By kind of error", BY_KIND, groups, caption))
 
 
 def _sum(field: str) -> Callable[[Sequence[StructureOutcome]], str]:
@@ -303,16 +261,16 @@ def _sum(field: str) -> Callable[[Sequence[StructureOutcome]], str]:
 
 
 #: Columns of a group of outcomes.
-BY_KIND: Columns = {
+BY_KIND: runner.Columns = {
     "errors": lambda group: group[0].errors,
     "fits>": lambda group: str(len(group)),
     "found>": _sum("found"),
     "spare>": lambda group: str(sum(each.structure == "spare" for each in group)),
     "on\nfront>": _sum("on_front"),
     "false\nverdicts>": _sum("false_verdict"),
-    "median\nR2>": lambda group: f"{median(each.r2 for each in group):.5f}",
+    "median\nR2>": lambda group: f"{runner.median(each.r2 for each in group):.5f}",
     "worst\nR2>": lambda group: f"{min(each.r2 for each in group):.4g}",
-    "median\ns>": lambda group: f"{median(each.seconds for each in group):.2f}",
+    "median\ns>": lambda group: f"{runner.median(each.seconds for each in group):.2f}",
     "ended\nearly>": lambda group: (
         f"{100 * sum(each.ended_early for each in group) / len(group):.0f} %"
     ),
@@ -328,7 +286,7 @@ def list_curves(curves: Iterable[Curve]) -> Table:
         rows.append(
             (each.name, each.formula.replace("**", "^"), constants, ranges, str(each.n_rows))
         )
-    return table("Curves", ("curve", "y", "constants", "features", "rows>"), rows)
+    return runner.table("Curves", ("curve", "y", "constants", "features", "rows>"), rows)
 
 
 # ---- the suite nolaw: pure noise, where the only right law is a constant -------------------------
@@ -383,9 +341,9 @@ def noise_tables(outcomes: Sequence[Outcome]) -> Table:
         group = [each for each in outcomes if each.errors == kind]
         right = sum(each.found for each in group)
         early = sum(each.ended_early for each in group)
-        seconds = median(each.seconds for each in group)
+        seconds = runner.median(each.seconds for each in group)
         rows.append((kind, f"{right} of {len(group)}", f"{early}", f"{seconds:.1f}", ""))
     rows += [(each.problem, "", "", "", each.error or each.equation) for each in wrong]
     titles = ("noise", "constant law>", "ended early>", "median s>", "law")
     right = len(outcomes) - len(wrong)
-    return table("Noise without a law", titles, rows, f"{right} of {len(outcomes)} right.")
+    return runner.table("Noise without a law", titles, rows, f"{right} of {len(outcomes)} right.")

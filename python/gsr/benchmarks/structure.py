@@ -13,18 +13,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gsr.benchmarks.suites import Problem
-from gsr.selection.fitted import FittedLaw, Training, constants, with_constants
+from gsr.selection.fitted import (
+    FittedLaw,
+    Training,
+    constants,
+    inner_constants,
+    polished,
+    with_constants,
+)
 from gsr.selection.target_scale import TargetScale
+from gsr.transformation import Array
 
 if TYPE_CHECKING:
     from gsr.benchmarks.recovery import Equation
 
 # ---- families of curves --------------------------------------------------------------------------
-
-Array = npt.NDArray[np.float64]
 
 #: Error of y, relative to its standard deviation, of a law that represents the truth. True laws
 #: come to 1e-13, six terms that merely approximate a smooth curve have come to 2e-7.
@@ -64,10 +69,8 @@ def judge(equation: Any, X: Array, y: Array, n_constants: int, n_simple: int = 0
     Because the law is solved for y in the end, 1/v = a/S + b is the family of Michaelis and
     Menten. The `n_simple` constants that the data take for simple numbers are not counted.
     """
-    law = FittedLaw(
-        tuple(equation.phi), tuple(equation.psi), np.array(equation.alpha, dtype=float),
-        np.array(equation.beta, dtype=float), 0, np.inf, np.inf, False, 0.0,
-    )  # fmt: skip
+    alpha, beta = (np.array(each, dtype=float) for each in (equation.alpha, equation.beta))
+    law = FittedLaw(tuple(equation.phi), tuple(equation.psi), alpha, beta)
     number = len(constants(law)) - n_simple
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -110,7 +113,7 @@ def _error(equation: Any, law: FittedLaw, X: Array, y: Array) -> float:
         solved = Equation.from_data(
             equation.library, equation.target_library, law.psi, law.beta, law.phi, law.alpha, X, y
         )
-        errors = np.abs(solved.predict(X) - y)
+        errors = np.abs(solved.solution(X).values - y)
     except (ValueError, ArithmeticError, np.linalg.LinAlgError):  # no sensible constants
         return np.inf
     errors = np.where(np.isfinite(errors), errors, np.inf)
@@ -124,7 +127,7 @@ class _Family:
     def __init__(self, law: FittedLaw, data: Training) -> None:
         self.law, self.data = law, data
         self.n_linear = len(law.phi) + len(law.psi) - 1
-        self.start = constants(law)[self.n_linear :]
+        self.start = inner_constants(law)
         slope = np.abs(TargetScale(law, data).slope(data.y))
         known = np.isfinite(slope)
         least = FLATTEST * float(np.median(slope[known])) if known.any() else 1.0
@@ -157,27 +160,6 @@ class _Family:
         size = np.where((size > 0) & np.isfinite(size), size, 1.0)
         found = np.linalg.lstsq(others / size, lead, rcond=1e-14)[0]
         return found / size, others / size @ found - lead
-
-
-def polished(residuals: Callable[[Array], Array], start: Array, evaluations: int) -> Array:
-    """Return the constants of the least residuals, by Levenberg-Marquardt steps from a start."""
-    if not len(start):
-        return start
-    from scipy.optimize import least_squares
-
-    unit = np.where(start == 0, 1.0, np.abs(start))
-    tight: dict[str, Any] = {"xtol": 1e-15, "ftol": 1e-15, "gtol": 1e-15, "max_nfev": evaluations}
-    try:
-        method = "lm" if len(residuals(start)) >= len(start) else "trf"
-        found = least_squares(
-            lambda step: residuals(start + unit * step),
-            np.zeros(len(start)),
-            method=method,
-            **tight,
-        )
-    except (ValueError, np.linalg.LinAlgError):  # a residual that is not finite
-        return start
-    return np.asarray(start + unit * found.x)
 
 
 # ---- problems of known law -----------------------------------------------------------------------

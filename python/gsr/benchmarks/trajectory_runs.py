@@ -139,8 +139,8 @@ def tables(outcomes: Sequence[SystemOutcome]) -> Table:
             for name in ("r2", "r2_elsewhere")
         ]
         sides = f"{sum(e.n_exact for e in group)} of {sum(e.n_states for e in group)}"
-        seconds = f"{measured.median(each.seconds for each in group):.1f}"
+        seconds = f"{runner.median(each.seconds for each in group):.1f}"
         rows.append((f"all, {100 * noise:g} %", right[0], right[1], sides, seconds, ""))
     titles = ("system, noise", "R2 here>", "R2 elsewhere>", "exact>", "s>", "equations")
     caption = f"Last lines: systems with R2 above {RIGHT} from the start of the data, and another."
-    return measured.table("Equations of motion from series", titles, rows, caption)
+    return runner.table("Equations of motion from series", titles, rows, caption)

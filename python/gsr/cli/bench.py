@@ -112,10 +112,10 @@ def _bench(arguments: argparse.Namespace) -> int:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    from gsr.benchmarks import comparison
+    from gsr.benchmarks import runner
 
-    old, new = (comparison.read(path) for path in arguments.compare)
-    terminal.console().print(comparison.tables(old, new))
+    old, new = (runner.read_json(path) for path in arguments.compare)
+    terminal.console().print(runner.comparison(old, new))
     return terminal.OK
 
 

@@ -24,9 +24,6 @@ from gsr.wording import ending
 if TYPE_CHECKING:
     import pandas
     from rich.console import Console
-    from rich.table import Table
-
-    from gsr.estimator import GSRRegressor
 
 FEATURES = ["distance", "eccentricity", "radius"]
 TARGET = "period"
@@ -42,6 +39,7 @@ def planets() -> pandas.DataFrame:
 
 def run(console: Console, seed: int | None, max_time: float) -> None:
     """Search for the law of the planets and print it on a console; progress goes to stderr."""
+    from gsr._table_forms import TERMINAL, as_text
     from gsr.estimator import GSRRegressor
 
     data = planets()
@@ -53,36 +51,19 @@ def run(console: Console, seed: int | None, max_time: float) -> None:
         f"{len(bodies)} bodies, from {bodies[0]} to {bodies[-1]}.\n"
     )
     model = GSRRegressor(random_state=seed, max_time=max_time, verbose=True).fit(X, y)
-    r2 = model.score(X, y)
-    console.print(f"  [bold]{model.equation_}[/bold]     R2 = {r2:.8f}\n")
-    functions = ", ".join(name for name in model.equation_.library if name != "one")
+    table = model.equations_
+    chosen = table[table.best_index]
+    law = chosen.explicit or chosen.equation
+    console.print(f"  [bold]{law}[/bold]     R2 = {model.score(X, y):.8f}\n")
     console.print(
-        f"Searched g({TARGET}) = f({', '.join(FEATURES)}) with {functions}:\n"
-        f"{model.n_evaluations_:,} candidates in {model.n_generations_:,} generations and "
-        f"{model.fit_time_:.1f} s, until {ending(model.status_)}."
+        "Kepler's third law: the period is the distance to the power 3/2, in years and\n"
+        "astronomical units. Eccentricity and radius play no part."
     )
-    console.print(_front(model))
+    names = ("pick", "complexity", "rmse", "equation")
+    console.print(as_text(table.short(), names, TERMINAL, console.width), markup=False)
     console.print(
-        "For data of your own:  [bold]gsr.GSRRegressor().fit(X, y).equation_[/bold]", soft_wrap=True
+        f"\n> is the choice among {len(table)} laws: the shortest description of law and data."
+        f"\n{model.n_evaluations_:,} candidates in {model.fit_time_:.1f} s, until "
+        f"{ending(model.status_)}.\n"
+        "With data of your own:  [bold]gsr fit data.csv --target y[/bold]"
     )
-
-
-def _front(model: GSRRegressor) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(
-        title="Error against complexity",
-        caption="> is the choice: law and data together are shortest to describe.",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-    )
-    table.add_column("")
-    table.add_column("nodes", justify="right")
-    table.add_column("RMSE", justify="right", no_wrap=True)
-    table.add_column("law", overflow="fold")
-    for i, entry in enumerate(model.front_):
-        chosen = i == model.best_index_
-        cells = (">" if chosen else "", str(entry.complexity), f"{entry.rmse:.2e}")
-        table.add_row(*cells, str(entry.equation), style="bold" if chosen else "")
-    return table

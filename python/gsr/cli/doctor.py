@@ -20,6 +20,7 @@ EXTRAS = {
     "pyarrow": "Parquet tables",
     "openpyxl": "Excel tables",
     "mpi4py": "runs on several machines",
+    "nicegui": "the page of gsr app",
 }
 REQUIRED = ("numpy", "scipy", "scikit-learn", "sympy", "rich")
 SLURM = ("sbatch", "srun", "squeue")

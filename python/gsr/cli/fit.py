@@ -6,6 +6,7 @@ import argparse
 import json
 import logging
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,6 +21,7 @@ from gsr.value_types import Boolean, ListOf, Number, TableOf
 
 if TYPE_CHECKING:
     from gsr.cli.fit_data import FitData
+    from gsr.cli.fit_series import SeriesData
     from gsr.runs.config import Config
     from gsr.runs.outcome import Outcome
 
@@ -38,8 +40,10 @@ examples:
   gsr fit planets.csv --target period --drop body
   gsr fit data.csv --features mass,speed --target energy --units 'mass=kg,speed=m/s,energy=J'
   gsr fit data.csv --target height,weight        a law for each of them
+  gsr fit data.csv --implicit                    a law between all columns
   gsr fit data.csv --max-time 60 -o runs/first && gsr report runs/first -o first.html
   gsr fit --config run.toml --set run.max_time=600 --set 'data.target="flow rate"'
+  gsr fit series.csv --time t                    equations of motion; columns are states
   gsr fit data.csv --json | python -c 'import json, sys; print(json.load(sys.stdin)["equation"])'
 
 exit codes:
@@ -49,7 +53,7 @@ exit codes:
   3    a result could not be written (it is printed, and kept in a temporary folder)
   130  interrupted (Ctrl-C, SIGTERM); the best laws so far are printed and written
 """
-GROUPS = ("data", "prior knowledge", "search", "running", "output")
+GROUPS = ("data", "equations of motion", "prior knowledge", "search", "running", "output")
 
 # ---- flags ---------------------------------------------------------------------------------------
 
@@ -68,16 +72,15 @@ def add(commands: terminal.Parsers) -> None:
     running.add_argument(
         "--set", metavar="KEY=VALUE", action="append", default=[], help="section.key=value"
     )
+    running.add_argument(
+        "--implicit",
+        action="store_true",
+        help="look for a law F(x1, ..., xn) = 0 between all columns, none of them the target",
+    )
     output.add_argument(
         "--save", metavar="FILE", type=terminal.writable_file, help="write the model, JSON"
     )
-    output.add_argument(
-        "--top",
-        metavar="N",
-        type=terminal.at_least(int, 1),
-        default=10,
-        help="laws of the front to print, those that gain most; default: 10",
-    )
+    terminal.add_top(output)
     output.add_argument("--json", action="store_true", help="print the result as JSON")
     loud = output.add_mutually_exclusive_group()
     loud.add_argument("-q", "--quiet", action="store_true", help="print the law alone")
@@ -181,13 +184,16 @@ def _config(arguments: argparse.Namespace) -> Config:
 def _fit(arguments: argparse.Namespace) -> int:
     config = _config(arguments)
     with terminal.show_log(config.get("log", "level")):
+        if arguments.implicit:
+            from gsr.cli import implicit
+
+            return implicit.fit(config, arguments)
         return _fit_table(config, arguments)
 
 
 def _fit_table(config: Config, arguments: argparse.Namespace) -> int:
-    from gsr.cli.fit_data import load
+    from gsr.cli import fit_data, fit_series
     from gsr.files import Source, WritingError, sha256
-    from gsr.runs.outcome import Outcome
     from gsr.tables import path_of
 
     for section in config.ignored():
@@ -198,14 +204,14 @@ def _fit_table(config: Config, arguments: argparse.Namespace) -> int:
     source = Source(config.data_path())
     file = path_of(source.path)
     digest = sha256(file) if file is not None and folder is not None else None
+    data: FitData | SeriesData
     with config.locating():
-        data = load(source, config)
-    columns = data.columns[0] if data.y.ndim == 1 else list(data.columns)
-    changed = config.changed({("data", "target"): columns})
+        is_series = config.get("data", "time") is not None
+        data = (fit_series if is_series else fit_data).load(source, config)
+    config = config.changed({("data", "target"): data.asked})
     with _run_folder(folder, config) as folder:
-        with changed.locating(), terminal.terminated_like_interrupted():
-            model = _search(changed, data)
-        outcome = Outcome(model, data.X, data.y, changed, digest, data.weights)
+        with config.locating(), terminal.terminated_like_interrupted(), _quiet(config):
+            outcome = _search(config, data, digest)
         with terminal.uninterrupted():
             failures = _write(outcome, folder, arguments.save)
     try:
@@ -253,18 +259,27 @@ def _check_model_file(config: Config, folder: str | Path | None, path: Path | No
         raise GSRError(f"--save: {path} is a file of the run folder; choose another name")
 
 
-def _search(config: Config, data: FitData) -> Any:
-    import warnings
-
-    from gsr.cli.fit_data import NamedRegressor
+def _search(config: Config, data: FitData | SeriesData, digest: str | None) -> Outcome:
+    from gsr.cli.fit_data import FitData, NamedRegressor
+    from gsr.cli.fit_series import fit
+    from gsr.runs.outcome import Outcome
 
     asked = config.estimator_options()
     asked.setdefault("verbose", sys.stderr.isatty())
+    if not isinstance(data, FitData):
+        return fit(config, asked, data, digest)
     model = NamedRegressor(**asked).named(data.names, *data.targets)
+    model.fit(data.X, data.y, data.weights, sigma=data.sigma, groups=data.groups)
+    return Outcome(model, data.X, data.y, config, digest, data.weights)
+
+
+@contextmanager
+def _quiet(config: Config) -> Iterator[None]:
+    """Show no warnings if only errors are wanted."""
     with warnings.catch_warnings():
         if config.get("log", "level") == "error":
             warnings.simplefilter("ignore")
-        return model.fit(data.X, data.y, data.weights, sigma=data.sigma)
+        yield
 
 
 # ---- results -------------------------------------------------------------------------------------
@@ -312,9 +327,11 @@ def _print(outcome: Outcome, arguments: argparse.Namespace) -> None:
             laws.model, laws.table, arguments.top, rows=outcome.n_used, seed=seed
         )
         terminal.show(f"\n{text}" if number else text)
+    for text in [] if arguments.quiet else terminal.motion_text(outcome.model):
+        terminal.show(f"\n{text}")
 
 
-def _log_left_out(outcome: Outcome, data: FitData) -> None:
+def _log_left_out(outcome: Outcome, data: FitData | SeriesData) -> None:
     for laws in outcome.laws.values():
         line = laws.model._left_out_line()
         if line and not laws.model.verbose:  # otherwise the display has shown it

@@ -27,8 +27,6 @@ log = logging.getLogger(__name__)
 #: Seconds between tries to write the results, and after how many they are written elsewhere.
 PAUSE, TRIES = 2.0, 3
 TERMINATED = 143
-#: Laws of the front that are printed.
-TOP = 10
 
 
 def conclude(
@@ -84,9 +82,9 @@ def exit_code(outcome: Outcome, written: bool) -> int:
 def print_law(outcome: Outcome, folder: str) -> None:
     """Print the law, the front and a summary."""
     (laws,) = outcome.laws.values()
-    more = f"gsr show {os.path.relpath(folder)} --top {{all}}"
+    more = f"gsr show {os.path.relpath(folder)} --all"
     seed = outcome.config.get("run", "seed")
-    terminal.show(terminal.laws_text(laws.model, laws.table, TOP, more, outcome.n_used, seed))
+    terminal.show(terminal.laws_text(laws.model, laws.table, None, more, outcome.n_used, seed))
 
 
 # ---- a run that has not ended --------------------------------------------------------------------

@@ -1,9 +1,10 @@
-"""Commands that use a fitted model: `gsr predict`, `gsr show`, `gsr export`, `gsr report`."""
+"""Commands that use a fitted model: predict, show, export, plot and report."""
 
 from __future__ import annotations
 
 import argparse
 import warnings
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,10 +14,15 @@ from gsr.exceptions import GSRError
 
 if TYPE_CHECKING:
     from gsr.estimator import GSRRegressor
-    from gsr.tables import Array
+    from gsr.files import Source
+    from gsr.selection import FrontEntry
+    from gsr.tables import Array, Table
 
 MODEL = "a model file, or a run folder"
+KINDS = ("law", "summary", "front", "fit", "residuals", "convergence", "terms")
+PICTURE_DPI = 144
 LANGUAGES = ("python", "numpy", "c", "torch", "jax")
+CONSTANTS_OF = "law whose constants are listed; default: the chosen one"
 INDEX = "law, as numbered by gsr show; default: the chosen one"
 
 
@@ -25,6 +31,7 @@ def add(commands: terminal.Parsers) -> None:
     _add_predict(commands)
     _add_show(commands)
     _add_export(commands)
+    _add_plot(commands)
     _add_report(commands)
 
 
@@ -40,17 +47,20 @@ def _check_output(output: Path | None, overwrite: bool, model: str, *inputs: str
     files.check_output(output, chain(inputs, own_files(model)), overwrite)
 
 
-def _loaded(path: str, target: str | None) -> dict[str, GSRRegressor]:
-    """Return the models of a file or of a run, also of one that goes on, by their targets."""
+def _loaded(path: str) -> Any:
+    """Return the model of a file or of a run, also of one that goes on."""
     from gsr.runs.run_folder import load_model
 
-    if Path(path).is_dir():
-        from gsr.cli.island_results import finished
+    if not Path(path).is_dir():
+        return load_model(path)
+    from gsr.cli.island_results import finished
 
-        with finished(path) as folder:
-            model = load_model(folder)
-    else:
-        model = load_model(path)
+    with finished(path) as folder:
+        return load_model(folder)
+
+
+def _by_target(model: Any, target: str | None) -> dict[str, GSRRegressor]:
+    """Return the regressors of a model by their targets, or that of one of them."""
     several: dict[str, GSRRegressor] = getattr(model, "models_", None) or {
         model.equation_.target_name: model
     }
@@ -68,7 +78,8 @@ def _add_predict(commands: terminal.Parsers) -> None:
         "  gsr predict runs/first new.csv -o predictions.csv\n"
         "  gsr predict model.json new.csv --interval 0.95 | head"
     )
-    parser = terminal.add_command(commands, "predict", _predict, examples)
+    about = "Apply a law to a table, and print the table with the predictions beside its columns."
+    parser = terminal.add_command(commands, "predict", _predict, examples, about)
     parser.add_argument("model", metavar="MODEL", help=MODEL)
     parser.add_argument("data", metavar="TABLE", help="features under the same names; - for input")
     terminal.add_output(parser, "write CSV there; default: print it")
@@ -77,6 +88,8 @@ def _add_predict(commands: terminal.Parsers) -> None:
     told = "with --interval: the standard deviation of each row, if the model was fitted with such"
     parser.add_argument("--errors", metavar="COLUMN", help=told)
     parser.add_argument("--index", type=terminal.at_least(int, 0), metavar="K", help=INDEX)
+    told = "the group of each row, if the law has groups; default: the column of the fit"
+    parser.add_argument("--groups", metavar="COLUMN", help=told)
     _add_target(parser, "predict this one only")
     told = "columns of the features in their order, where names differ"
     parser.add_argument("--features", type=terminal.listed, metavar="COLUMN,...", help=told)
@@ -86,31 +99,35 @@ def _add_predict(commands: terminal.Parsers) -> None:
 
 
 def _predict(arguments: argparse.Namespace) -> int:
+    from gsr import files, tables
     from gsr.runs.outcome import as_csv
 
     _check_output(arguments.output, arguments.overwrite, arguments.model, arguments.data)
-    models = _loaded(arguments.model, arguments.target)
+    models = _by_target(_loaded(arguments.model), arguments.target)
     if len(models) > 1 and arguments.index is not None:
         raise GSRError("--index is of one front: choose its --target")
     if arguments.errors is not None and arguments.interval is None:
         raise GSRError("--errors is of use with --interval only")
-    X, sigma = _features(next(iter(models.values())), arguments)
-    columns: dict[str, Array] = {}
+    source = files.Source(arguments.data)
+    table = _table(next(iter(models.values())), source, arguments)
+    X, sigma = _features(table, arguments)
+    found: dict[str, Array] = {}
     for model in models.values():
-        columns |= _predictions(model, X, sigma, arguments)
-    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-    terminal.show_or_write(as_csv(columns, rows), arguments.output)
+        found |= predictions(
+            model, X, sigma, arguments.index, arguments.interval, groups=table.labels
+        )
+    names, given = tables.cells(source, table, arguments.header, arguments.delimiter)
+    rows = zip(given, *(column.tolist() for column in found.values()), strict=True)
+    text = as_csv([*names, *found], ([*row, *values] for row, *values in rows))
+    terminal.show_or_write(text, arguments.output)
     return terminal.OK
 
 
-def _features(model: GSRRegressor, arguments: argparse.Namespace) -> tuple[Array, Array | None]:
-    """Return the features of a table, and its column of standard deviations."""
-    import numpy as np
-
+def _table(model: GSRRegressor, source: Source, arguments: argparse.Namespace) -> Table:
+    """Read the features of the law, and after them the column of standard deviations, if any."""
     from gsr import tables
-    from gsr.cli.fit_data import deviations
 
-    names = model.equation_.feature_names
+    names, groups = model._names, _groups(model, arguments.groups)
 
     def columns(present: Any) -> Any:
         if arguments.features is not None:
@@ -127,54 +144,102 @@ def _features(model: GSRRegressor, arguments: argparse.Namespace) -> tuple[Array
         )
 
     def with_errors(present: Any) -> Any:
+        present = [name for name in present if name != groups]
         if arguments.errors is None:
             return columns(present)
         errors = present[tables.find(arguments.errors, present, arguments.data)]
         return [*columns([name for name in present if name != errors]), errors]
 
     table = tables.read(
-        arguments.data,
+        source,
         columns=with_errors,
         header=arguments.header,
         delimiter=arguments.delimiter,
         sheet=arguments.sheet,
+        labels=groups,
     )
     for note in table.notes:
         terminal.complain(note)
     n_read = table.values.shape[1] - (arguments.errors is not None)
     if n_read != len(names):
         raise GSRError(f"the law has {len(names)} features, --features are {n_read}")
+    return table
+
+
+def _groups(model: GSRRegressor, given: str | None = None) -> str | None:
+    """Return the column of groups of a law that has some."""
+    known = getattr(model.equation_, "groups", None)
+    return given or (known and known.column)
+
+
+def _features(table: Table, arguments: argparse.Namespace) -> tuple[Array, Array | None]:
+    """Return the features of a table, and its column of standard deviations."""
+    import numpy as np
+
+    from gsr.cli.fit_data import deviations
+
+    n_read = table.values.shape[1] - (arguments.errors is not None)
     gaps = int((~np.isfinite(table.values).all(axis=1)).sum())
     if gaps:
-        terminal.complain(f"{gaps} of {len(table.values)} rows miss a value; they are given nan")
+        terminal.complain(
+            f"{gaps} of {len(table.values)} rows have missing values; their prediction is nan"
+        )
     sigma = None if arguments.errors is None else deviations(table, n_read)
     return table.values[:, :n_read], sigma
 
 
-def _predictions(
-    model: GSRRegressor, X: Array, sigma: Array | None, arguments: argparse.Namespace
+def predict_table(
+    model: GSRRegressor, path: Path, index: int | None = None, interval: float | None = None
 ) -> dict[str, Array]:
+    """Return the features in a table with the predictions for them."""
+    from gsr import tables
+
+    names = model._names
+
+    def features(present: Any) -> Any:
+        absent = [name for name in names if name not in present]
+        if absent:
+            raise GSRError(f"{path}: there is no column {', '.join(map(repr, absent))}")
+        return names
+
+    table = tables.read(path, columns=features, labels=_groups(model))
+    found = predictions(model, table.values, None, index, interval, groups=table.labels)
+    return dict(zip(names, table.values.T, strict=True)) | found
+
+
+def predictions(
+    model: GSRRegressor,
+    X: Array,
+    sigma: Array | None = None,
+    index: int | None = None,
+    interval: float | None = None,
+    *,
+    groups: Sequence[str] | None = None,
+) -> dict[str, Array]:
+    """Return the predictions, with the ends of intervals, by the names of their columns."""
     import numpy as np
 
     complete = np.isfinite(X).all(axis=1)
     if sigma is not None:
-        if not model._entry(arguments.index).uncertainty.noise.absolute:
+        if not model._entry(index).uncertainty.noise.absolute:
             told = "the model was not fitted with standard deviations of the rows"
             raise GSRError(f"--errors: {told}")
         complete &= np.isfinite(sigma)
+    labels = None if groups is None else np.array(groups)[complete]
     name = model.equation_.target_name
-    found = {name: np.full(len(X), np.nan)}
+    values, found = np.full(len(X), np.nan), {}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         if complete.any():
-            found[name][complete] = model.predict(X[complete], arguments.index)
-        if arguments.interval is not None:
+            values[complete] = model.predict(X[complete], index, groups=labels)
+        found[f"{name} predicted"] = values
+        if interval is not None:
             ends = np.full((len(X), 2), np.nan)
             if complete.any():
                 warnings.simplefilter("ignore")  # the same again
                 errors = None if sigma is None else sigma[complete]
                 ends[complete] = model.predict_interval(
-                    X[complete], arguments.interval, arguments.index, sigma=errors
+                    X[complete], interval, index, sigma=errors, groups=labels
                 )
             found |= {f"{name} lower": ends[:, 0], f"{name} upper": ends[:, 1]}
     return found
@@ -184,22 +249,48 @@ def _predictions(
 
 
 def _add_show(commands: terminal.Parsers) -> None:
-    examples, number = "examples:\n  gsr show runs/first --top 5", terminal.at_least(int, 1)
+    examples = "examples:\n  gsr show runs/first\n  gsr show model.json --index 3 --all"
     parser = terminal.add_command(commands, "show", _show, examples)
     parser.add_argument("model", metavar="MODEL", help=MODEL)
-    parser.add_argument("--top", metavar="N", type=number, help="laws; default: all")
+    parser.add_argument("--index", type=terminal.at_least(int, 0), metavar="K", help=CONSTANTS_OF)
+    terminal.add_top(parser)
     parser.add_argument("--latex", action="store_true", help="print the front as a LaTeX table")
     _add_target(parser, "show this one only")
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    models = _loaded(arguments.model, arguments.target).values()
+    model = _loaded(arguments.model)
+    models = _by_target(model, arguments.target).values()
     if arguments.latex:
-        texts = [model.latex_table() for model in models]
+        texts = [each.latex_table() for each in models]
     else:
-        texts = [terminal.laws_text(model, model.equations_, arguments.top) for model in models]
+        texts = [
+            f"{terminal.laws_text(each, each.equations_, arguments.top)}\n\n"
+            f"{_constants(each._entry(arguments.index))}"
+            for each in models
+        ]
+        texts += terminal.motion_text(model)
     terminal.show("\n\n".join(texts))
     return terminal.OK
+
+
+def _constants(entry: FrontEntry) -> str:
+    """Return the constants of a law with their intervals, as a table."""
+    from gsr.encoding.writing import number
+    from gsr.selection.fitted import FAILURES
+
+    try:
+        found = entry.intervals(0.95)
+    except (*FAILURES, GSRError):
+        return "the intervals of the constants are not known"
+    rows = [("constant", "value", "95 % interval")]
+    rows += [
+        (name, number(value), f"{number(low)} to {number(high)}")
+        for name, (value, low, high) in found.items()
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    return "\n".join([str(entry.equation), *lines])
 
 
 def _add_export(commands: terminal.Parsers) -> None:
@@ -219,12 +310,58 @@ def _add_export(commands: terminal.Parsers) -> None:
 
 def _export(arguments: argparse.Namespace) -> int:
     _check_output(arguments.output, arguments.overwrite, arguments.model)
-    models = _loaded(arguments.model, arguments.target)
-    if len(models) > 1:
+    model = _loaded(arguments.model)
+    models = _by_target(model, arguments.target)
+    if arguments.target is None and arguments.index is None and hasattr(model, "simulate"):
+        source = model.export(arguments.language, name=arguments.name)
+    elif len(models) > 1:
         raise GSRError(f"the model has several targets: choose a --target of {', '.join(models)}")
-    (model,) = models.values()
-    source = model.export(arguments.language, index=arguments.index, name=arguments.name)
+    else:
+        (law,) = models.values()
+        source = law.export(arguments.language, index=arguments.index, name=arguments.name)
     terminal.show_or_write(source, arguments.output)
+    return terminal.OK
+
+
+def _add_plot(commands: terminal.Parsers) -> None:
+    examples = (
+        "examples:\n"
+        "  gsr plot runs/first -o law.png\n"
+        "  gsr plot runs/first --kind summary -o all.pdf"
+    )
+    parser = terminal.add_command(commands, "plot", _plot, examples)
+    parser.add_argument("run", metavar="RUN", help="a run folder")
+    told = f"{', '.join(KINDS)}; default: law"
+    parser.add_argument("--kind", choices=KINDS, default="law", metavar="KIND", help=told)
+    parser.add_argument("--index", type=terminal.at_least(int, 0), metavar="K", help=INDEX)
+    _add_target(parser, "the one to draw")
+    terminal.add_output(parser, "the picture; its name says the format: .png, .svg, .pdf")
+
+
+def _plot(arguments: argparse.Namespace) -> int:
+    from gsr import plotting
+    from gsr.cli.island_results import finished
+    from gsr.report import content
+
+    out = arguments.output or Path(arguments.run) / f"{arguments.kind}.png"
+    _check_output(out, arguments.overwrite, arguments.run)
+    with finished(arguments.run) as folder:
+        targets = {target.name: target for target in content.read(folder).targets}
+    if not targets:
+        raise GSRError(f"{arguments.run}: there is no law to draw yet")
+    if arguments.target is None and len(targets) > 1:
+        raise GSRError(f"the run has several targets: choose a --target of {', '.join(targets)}")
+    name = arguments.target or next(iter(targets))
+    if name not in targets:
+        raise GSRError(f"--target must be among {', '.join(map(repr, targets))}, got {name!r}")
+    target = targets[name]
+    target.model.history_ = list(target.history)
+    figure = plotting.plot(target.model, arguments.kind, target.X, target.y, arguments.index)
+    try:
+        figure.savefig(out, dpi=PICTURE_DPI)
+    except ValueError as error:
+        raise GSRError(f"cannot write {out}: {error}") from error
+    terminal.show(str(out))
     return terminal.OK
 
 

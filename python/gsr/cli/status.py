@@ -157,12 +157,13 @@ def _warnings(folder: Path, status: dict[str, Any]) -> list[str]:
 
 def as_text(found: dict[str, Any], now: float | None = None) -> str:
     """Return the state of a run as lines."""
-    parts = _parts(found, time.time() if now is None else now)
-    lines = [f"{name:<12}{text}" for name, text in parts]
+    lines = [f"{name:<12}{text}" for name, text in facts(found, now)]
     return "\n".join([*lines, *(f"warning     {each}" for each in found["warnings"])])
 
 
-def _parts(found: dict[str, Any], now: float) -> Iterator[tuple[str, str]]:
+def facts(found: dict[str, Any], now: float | None = None) -> Iterator[tuple[str, str]]:
+    """Yield the names and texts of what is known of the state of a run."""
+    now = time.time() if now is None else now
     yield "run", found["run"]
     yield "state", _state(found, now)
     if "ranks" in found:

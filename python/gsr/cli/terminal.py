@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,9 +29,11 @@ OK, NO_LAW, FAILED, NOT_WRITTEN, INTERRUPTED = 0, 1, 2, 3, 130
 COMMANDS = {
     "demo": ("find a law in data that come with the package", "program"),
     "fit": ("find a law in a table", "fit"),
+    "app": ("find laws, watch a search and look at a run in the browser", "app"),
     "predict": ("apply a law to a table", "models"),
     "show": ("print the laws of a model or a run", "models"),
     "export": ("write a law as source code that needs no gsr", "models"),
+    "plot": ("draw the law of a run with its data, or another picture", "models"),
     "report": ("make a web page of a run: laws, front, pictures, settings", "models"),
     "islands": ("search with many islands, on one machine or many (MPI)", "islands"),
     "status": ("print how a run is doing, or how it ended", "status"),
@@ -110,6 +112,16 @@ def add_output(parser: Any, about: str) -> None:
     """Add the options of a command that can write its result to a file."""
     parser.add_argument("-o", "--output", type=writable_file, metavar="FILE", help=about)
     add_overwrite(parser)
+
+
+def add_top(parser: Any) -> None:
+    """Add the options that say how many laws of the front are printed."""
+    told = "laws of the front to print: the chosen one, its neighbours, those that gain most"
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--top", metavar="N", type=at_least(int, 1), help=told)
+    shown.add_argument(
+        "--all", dest="top", action="store_const", const=sys.maxsize, help="print the whole front"
+    )
 
 
 def listed(text: str) -> list[str]:
@@ -251,40 +263,42 @@ def laws_text(
     model: GSRRegressor,
     table: EquationTable,
     top: int | None = None,
-    more: str = "--top {all}",
+    more: str = "--all",
     rows: int | None = None,
     seed: int | None = None,
 ) -> str:
     """Return the law, the front, laws of other kinds and a summary of a fitted model.
 
-    Of the front there are `top` laws: those that gain most for their complexity, and the chosen
-    one. `more` says what shows all of them.
+    Of the front there are `top` laws: the chosen one, its neighbours and those that gain most for
+    their complexity; as many as a person reads unless given. `more` says what shows all of them.
     """
     from gsr._table_forms import RANKED
 
-    laws = list(table)
-    shown = [laws[k] for k in sorted(_best(laws, table.best_index, top))]
+    shown = table.short() if top is None else table.short(top)
     is_held = all(row.entry.held_out is not None for row in shown)
     names = ("pick", "index", "complexity", "rmse", *["held_out"] * is_held, "equation")
     front = _as_table(shown, names)
-    if left := len(laws) - len(shown):
-        front += f"\n      and {left} more; {more.replace('{all}', str(len(laws)))} shows all"
-    parts = [str(model.equation_), front]
+    if left := len(table) - len(shown):
+        front += f"\n      and {left} more; {more} shows all"
+    groups = getattr(model.equation_, "groups", None)
+    parts = ["\n".join(table[table.best_index].forms), *([] if groups is None else [str(groups)])]
+    parts.append(front)
     others = [row for row in table.top() if math.isfinite(row.bits)]
     if len(others) > 1:
         parts.append(_as_table(others, RANKED))
     return "\n\n".join([*parts, _summary(model, rows, seed)])
 
 
-def _best(rows: list[EquationRow], chosen: int, top: int | None) -> list[int]:
-    if top is None or top >= len(rows):
-        return list(range(len(rows)))
-    others = [k for k in range(len(rows)) if k != chosen]
-    others.sort(key=lambda k: -rows[k].score if math.isfinite(rows[k].score) else math.inf)
-    return [chosen, *others[: top - 1]]
+def motion_text(model: Any) -> list[str]:
+    """Return what simulations leave of each state, if the model is one of equations of motion."""
+    left = getattr(model, "simulation_error_", None)
+    if not left:
+        return []
+    told = (f"{name} {error:.3g} (noise {model.noise_[name]:.3g})" for name, error in left.items())
+    return [f"simulations leave {', '.join(told)}"]
 
 
-def _as_table(rows: list[EquationRow], names: tuple[str, ...]) -> str:
+def _as_table(rows: Sequence[EquationRow], names: tuple[str, ...]) -> str:
     from gsr._table_forms import TERMINAL, as_text, terminal_width
 
     return as_text(rows, names, TERMINAL, terminal_width() if sys.stdout.isatty() else None)

@@ -15,15 +15,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from gsr.dynamics import trajectories as series
 from gsr.dynamics.matching import Matching
+from gsr.dynamics.presentation import MotionPresentation
 from gsr.dynamics.shooting import Law, Shooting
 from gsr.dynamics.simulation import UNBOUNDED, inputs_at, integrate, iterate, warn_if_cut
 from gsr.dynamics.smoothing import Smoothed, smooth
 from gsr.dynamics.trajectories import Trajectory
+from gsr.equation import check_names
 from gsr.estimator import GSRRegressor
 from gsr.exceptions import GSRError, PredictionWarning
-from gsr.selection import FrontEntry
+from gsr.selection import FrontEntry, choice
 from gsr.selection.fitted import FittedLaw
-from gsr.table import EquationTable
 from gsr.transformation import Array
 
 #: Parts of `max_time` for the searches, and for the fit by simulation at most.
@@ -36,7 +37,7 @@ FEW = 20
 LEAST_STD = 1e-6
 
 
-class GSRDynamics(BaseEstimator):  # type: ignore[misc]
+class GSRDynamics(MotionPresentation, BaseEstimator):  # type: ignore[misc]
     """Equations of motion dx/dt = f(x, u, t), or maps x[k + 1] = f(x[k], u[k]), from series.
 
     The states are smoothed by splines whose smoothness and noise are found by restricted maximum
@@ -53,6 +54,9 @@ class GSRDynamics(BaseEstimator):  # type: ignore[misc]
         Seconds for everything, divided evenly among the states.
     discrete_time : bool, default False
         Look for a map from each row to the next.
+    order : {1, 2}, default 1
+        Order of the equations. For 2 only positions are measured: laws give their second
+        derivatives, and may hold positions and velocities.
     time_feature : bool, default False
         Whether the time is a feature, as in driven systems; it is called ``"t"``.
     refine : bool, default True
@@ -67,7 +71,10 @@ class GSRDynamics(BaseEstimator):  # type: ignore[misc]
     equations_ : dict
         From the name of each state to the front of its laws as a table.
     feature_names_ : list of str
-        Names of the states, then of the inputs, then ``"t"`` if it is a feature.
+        Names of the states, then of the velocities if `order` is 2 (``"x'"``), then of the inputs,
+        then ``"t"`` if the time is a feature.
+    trajectories_ : list of Trajectory
+        The measured series, in parts where they have gaps; a loaded model has none.
     noise_ : dict
         Standard deviation of a measurement of each state; for maps and measured derivatives the
         error of its law.
@@ -95,6 +102,7 @@ class GSRDynamics(BaseEstimator):  # type: ignore[misc]
         regressor: GSRRegressor | None = None,
         max_time: float | None = 20.0,
         discrete_time: bool = False,
+        order: int = 1,
         time_feature: bool = False,
         refine: bool = True,
         random_state: Any = None,
@@ -102,6 +110,7 @@ class GSRDynamics(BaseEstimator):  # type: ignore[misc]
         self.regressor = regressor
         self.max_time = max_time
         self.discrete_time = discrete_time
+        self.order = order
         self.time_feature = time_feature
         self.refine = refine
         self.random_state = random_state
@@ -138,9 +147,12 @@ class GSRDynamics(BaseEstimator):  # type: ignore[misc]
             The estimator itself.
         """
         start = time.perf_counter()
+        self._check_order(x_dot)
         given = series.read(x, t, x_dot, u)
+        self.trajectories_ = given
         self._name(x, given[0], feature_names)
-        self._largest = UNBOUNDED * max(float(np.abs(each.x).max()) for each in given)
+        self._check_motion(given)
+        self.largest_ = UNBOUNDED * max(float(np.abs(each.x).max()) for each in given)
         self.simulation_error_: dict[str, float] = {}
         self.standard_errors_: dict[str, Array] = {}
         if self.discrete_time or x_dot is not None:
@@ -149,6 +161,21 @@ class GSRDynamics(BaseEstimator):  # type: ignore[misc]
             self._fit_series(given, start)
         self.fit_time_ = time.perf_counter() - start
         return self
+
+    def _check_order(self, x_dot: Any) -> None:
+        if self.order not in (1, 2):
+            raise GSRError(f"order must be 1 or 2, got {self.order!r}", "order")
+        if self.order == 2 and (self.discrete_time or x_dot is not None):
+            wrong = "discrete_time" if self.discrete_time else "x_dot"
+            raise GSRError(f"order=2 is for positions over time: leave out {wrong}", "order")
+
+    def _check_motion(self, given: Sequence[Trajectory]) -> None:
+        still = np.all([np.ptp(each.x, axis=0) == 0.0 for each in given], axis=0)
+        for name in np.array(self.states_)[still]:
+            raise GSRError(
+                f"the state {str(name)!r} is the same in every row: it has no equation of motion; "
+                "leave it out, or pass it in u"
+            )
 
     def _name(self, x: Any, first: Trajectory, feature_names: Sequence[str] | None) -> None:
         n_states, n_inputs = first.x.shape[1], first.u.shape[1]
@@ -160,12 +187,10 @@ class GSRDynamics(BaseEstimator):  # type: ignore[misc]
                 f"there are {n_states} states and {n_inputs} inputs, but {len(names)} feature_names"
             )
         self.n_states_, self.n_inputs_ = n_states, n_inputs
-        self.feature_names_ = [*names, *([TIME] if self.time_feature else [])]
-
-    @property
-    def states_(self) -> list[str]:
-        """Names of the states."""
-        return self.feature_names_[: self.n_states_]
+        velocities = [f"{name}'" for name in names[:n_states]] if self.order == 2 else []
+        time = [TIME] if self.time_feature else []
+        self.feature_names_ = [*names[:n_states], *velocities, *names[n_states:], *time]
+        check_names(tuple(self.feature_names_), self._target(0), len(self.feature_names_))
 
     def _fit_rows(self, given: Sequence[Trajectory]) -> None:
         """Search where the target needs no derivative: maps, and measured derivatives."""
@@ -184,17 +209,17 @@ class GSRDynamics(BaseEstimator):  # type: ignore[misc]
 
     def _fit_series(self, given: Sequence[Trajectory], start: float) -> None:
         """Search for laws of the derivatives of smoothed series."""
-        smoothed = [[smooth(each.t, column) for column in each.x.T] for each in given]
-        states = [np.column_stack([each.values for each in parts]) for parts in smoothed]
+        states = [self._states(each) for each in given]
         features = np.concatenate(
             [self._features(x, each.u, each.t) for x, each in zip(states, given, strict=True)]
         )
+        smoothed = [[smooth(each.t, column, self.order) for column in each.x.T] for each in given]
         self.models_, noise = {}, []
         for j, name in enumerate(self.states_):
             parts = [each[j] for each in smoothed]
             noise.append(float(np.sqrt(np.mean([part.noise**2 for part in parts]))))
             model = self._search(j, features, *_derivatives(parts))
-            _choose(model, Matching(given, parts, j, features))
+            _choose(model, Matching(given, parts, j, features, self.order))
             self.models_[name] = model
         self.noise_ = dict(zip(self.states_, noise, strict=True))
         if self.refine:
@@ -202,6 +227,38 @@ class GSRDynamics(BaseEstimator):  # type: ignore[misc]
             slopes = [np.column_stack([each.slopes for each in parts]) for parts in smoothed]
             fitting = Shooting(given, states, slopes, np.array(noise), self.time_feature)
             self._refined(fitting, until)
+
+    def _states(self, trajectory: Trajectory) -> Array:
+        """Return smooth states, velocities included."""
+        parts = [smooth(trajectory.t, column) for column in trajectory.x.T]
+        velocities = [part.slopes for part in parts] if self.order == 2 else []
+        return np.column_stack([*(part.values for part in parts), *velocities])
+
+    def initial_state(self, trajectory: Trajectory) -> Array:
+        """Return the smoothed state at the start of a series, for `simulate`."""
+        states = trajectory.x if self.discrete_time else self._states(trajectory)
+        return np.asarray(states[0])
+
+    def rows(self) -> tuple[Array, Array, Array]:
+        """Return times, features and targets of the measured rows; velocities are smoothed."""
+        found = []
+        for each in self.trajectories_:
+            if self.discrete_time:
+                features = self._features(each.x, each.u, each.t)[:-1]
+                found.append((each.t[:-1], features, each.x[1:]))
+                continue
+            velocities = self._states(each)[:, self.n_states_ :]
+            features = self._features(np.column_stack([each.x, velocities]), each.u, each.t)
+            found.append((each.t, features, self._derivatives(each)))
+        t, X, y = map(np.concatenate, zip(*found, strict=True))
+        return t, X, y
+
+    def _derivatives(self, trajectory: Trajectory) -> Array:
+        """Return what the laws are about: measured derivatives, or those of the smoothed series."""
+        if trajectory.x_dot is not None:
+            return trajectory.x_dot
+        parts = [smooth(trajectory.t, column, self.order) for column in trajectory.x.T]
+        return np.column_stack([part.slopes for part in parts])
 
     def _features(self, x: Array, u: Array, t: Array) -> Array:
         return np.column_stack([x, u, *([t] if self.time_feature else [])])
@@ -216,10 +273,13 @@ class GSRDynamics(BaseEstimator):  # type: ignore[misc]
             share = self.max_time if self.discrete_time else SEARCH * self.max_time
             model.set_params(max_time=share / self.n_states_)
         model.__dict__["_given_name"] = self._target(j)
-        return model.fit(_named(features, self.feature_names_), target, sigma=sigma)
+        model.fit(_named(features, self.feature_names_), target, sigma=sigma)
+        if model.status_ == "interrupted" and j < self.n_states_ - 1:
+            raise KeyboardInterrupt  # without a law for each state there is no model
+        return model
 
     def _target(self, j: int) -> str:
-        return self.states_[j] + ("_next" if self.discrete_time else "'")
+        return self.states_[j] + ("_next" if self.discrete_time else "'" * self.order)
 
     def _refined(self, fitting: Shooting, until: float | None) -> None:
         """Fit the constants of all chosen laws by simulation."""
@@ -240,33 +300,6 @@ class GSRDynamics(BaseEstimator):  # type: ignore[misc]
             self.simulation_error_[name] = float(found.error[j])
             first += size
 
-    # ---- reading -----------------------------------------------------------------------------
-
-    @property
-    def equations_(self) -> dict[str, EquationTable]:
-        """The front of each state as a table."""
-        check_is_fitted(self, "models_")
-        return {name: model.equations_ for name, model in self.models_.items()}
-
-    def equations(self) -> list[str]:
-        """Return the chosen law of each state as text."""
-        check_is_fitted(self, "models_")
-        return [str(model.equation_) for model in self.models_.values()]
-
-    def print(self) -> None:
-        """Print the chosen laws."""
-        print("\n".join(self.equations()))
-
-    def sympy(self) -> list[Any]:
-        """Return the chosen laws as SymPy equations."""
-        check_is_fitted(self, "models_")
-        return [model.sympy() for model in self.models_.values()]
-
-    def latex(self) -> list[str]:
-        """Return the chosen laws as LaTeX."""
-        check_is_fitted(self, "models_")
-        return [model.latex() for model in self.models_.values()]
-
     # ---- using -------------------------------------------------------------------------------
 
     def predict(self, x: Any, u: Any = None, t: Any = None) -> Array:
@@ -275,7 +308,7 @@ class GSRDynamics(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         x : array of shape (n, d)
-            States.
+            States; for `order=2` positions, then velocities.
         u : array of shape (n, m), optional
             Inputs.
         t : array of shape (n,), optional
@@ -290,9 +323,10 @@ class GSRDynamics(BaseEstimator):  # type: ignore[misc]
         states = states[:, None] if states.ndim == 1 else states
         inputs = np.empty((len(states), 0)) if u is None else np.asarray(u, dtype=float)
         inputs = inputs[:, None] if inputs.ndim == 1 else inputs
-        if states.shape[1] != self.n_states_ or inputs.shape[1] != self.n_inputs_:
+        n_states = self.order * self.n_states_
+        if states.shape[1] != n_states or inputs.shape[1] != self.n_inputs_:
             raise GSRError(
-                f"x must have {self.n_states_} columns and u {self.n_inputs_}, got "
+                f"x must have {n_states} columns and u {self.n_inputs_}, got "
                 f"{states.shape[1]} and {inputs.shape[1]}"
             )
         if self.time_feature and t is None:
@@ -307,7 +341,7 @@ class GSRDynamics(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         x0 : array of shape (d,)
-            State at the first time.
+            State at the first time; for `order=2` positions, then velocities.
         t : array of shape (n,), or int for maps
             Increasing times, or the number of rows.
         u : callable or array of shape (n, m), optional
@@ -320,8 +354,9 @@ class GSRDynamics(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "models_")
         start = np.atleast_1d(np.asarray(x0, dtype=float))
-        if start.shape != (self.n_states_,):
-            raise GSRError(f"x0 must have {self.n_states_} values, got shape {start.shape}")
+        n_states = self.order * self.n_states_
+        if start.shape != (n_states,):
+            raise GSRError(f"x0 must have {n_states} values, got shape {start.shape}")
         times = np.asarray(np.arange(int(t)) if np.ndim(t) == 0 else t, dtype=float)
         if len(times) == 0 or (np.diff(times) <= 0).any():
             raise GSRError("t must hold increasing times")
@@ -330,14 +365,14 @@ class GSRDynamics(BaseEstimator):  # type: ignore[misc]
 
         def motion(now: float, x: Array) -> Array:
             row = self._features(x[None], inputs(now)[None], np.array([now]))
-            return np.array([law.predict(row)[0] for law in laws])
+            return np.array([*x[self.n_states_ :], *(law.predict(row)[0] for law in laws)])
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PredictionWarning)
             if self.discrete_time:
-                found = iterate(motion, start, len(times), largest=self._largest)
+                found = iterate(motion, start, len(times), largest=self.largest_)
             else:
-                found = integrate(motion, start, times, largest=self._largest)
+                found = integrate(motion, start, times, largest=self.largest_)
         warn_if_cut(found, times)
         return found
 
@@ -356,17 +391,12 @@ class GSRDynamics(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "models_")
         truth, prediction = [], []
         for each in series.read(x, t, x_dot, u):
+            states, slopes = each.x, each.x_dot
             if self.discrete_time:
-                truth.append(each.x[1:])
-                prediction.append(self.predict(each.x[:-1], each.u[:-1], each.t[:-1]))
-                continue
-            if each.x_dot is not None:
-                truth.append(each.x_dot)
-                prediction.append(self.predict(each.x, each.u, each.t))
-                continue
-            parts = [smooth(each.t, column) for column in each.x.T]
-            states = np.column_stack([part.values for part in parts])
-            truth.append(np.column_stack([part.slopes for part in parts]))
+                each, states, slopes = each.take(slice(-1)), each.x[:-1], each.x[1:]
+            elif slopes is None:
+                states, slopes = self._states(each), self._derivatives(each)
+            truth.append(slopes)
             prediction.append(self.predict(states, each.u, each.t))
         return float(r2_score(np.concatenate(truth), np.concatenate(prediction)))
 
@@ -402,6 +432,7 @@ def _choose(model: GSRRegressor, matching: Matching) -> None:
     safe = (each for each in ranked if each[2].is_sound and each[2].is_tame)
     _, _, entry, law = next(safe, ranked[0])
     model.choose(index=model._laws.index(entry))
+    model.criterion_ = choice.BY_SERIES
     _replace(model, law)
 
 

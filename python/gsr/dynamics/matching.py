@@ -3,7 +3,8 @@
 If dx/dt = f, then x(t) = x(0) + integral of f from 0 to t. With the smoothed states in f, the
 integral is a linear map of the values of f, and what it leaves of the measured x is white noise.
 So laws that a search on derivatives has found are fitted, and compared by description length, on
-the measurements (the weak form with steps as test functions).
+the measurements (the weak form with steps as test functions). For d2x/dt2 = f the integral is
+taken twice.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ DAMPING, MOST_DAMPING = 1e-3, 1e8
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a series, and the map from the derivative there to the centred series.
+    """A part of a series, and the map from the derivative there to the series.
 
     Parameters
     ----------
     integral : array of shape (n, n)
-        Integrates values at the times, and centres the result.
+        Integrates values at the times, and removes what initial values explain.
     series : array of shape (n,)
-        The centred measurements.
+        The measurements without that.
     rows : slice
         Its rows among those of all pieces.
     """
@@ -66,6 +67,8 @@ class Matching:
         Which state.
     features : array of shape (N, p)
         Features at all times of all trajectories.
+    order : int
+        Order of the derivative.
     """
 
     def __init__(
@@ -74,6 +77,7 @@ class Matching:
         smoothed: Sequence[Smoothed],
         component: int,
         features: Array,
+        order: int = 1,
     ) -> None:
         self.X = np.asfortranarray(features)
         self.slopes = np.concatenate([each.slopes for each in smoothed])
@@ -83,21 +87,21 @@ class Matching:
             for part in np.array_split(
                 np.arange(len(trajectory.t)), -(-len(trajectory.t) // PIECE)
             ):
-                integral = _integral(trajectory.t[part])
-                series = trajectory.x[part, component]
+                integral, left_over = _maps(trajectory.t[part], order)
                 rows = slice(start + int(part[0]), start + int(part[-1]) + 1)
-                self.pieces.append(Piece(integral, series - series.mean(), rows))
-                values = smooth.values[part]
-                left = values - values.mean() - integral @ (smooth.slopes + smooth.doubt)[part]
+                series = left_over @ trajectory.x[part, component]
+                self.pieces.append(Piece(integral, series, rows))
+                slopes = (smooth.slopes + smooth.doubt)[part]
+                left = left_over @ smooth.values[part] - integral @ slopes
                 squares += float(left @ left)
             start += len(trajectory.t)
-        self.n_rows = start - len(self.pieces)
+        self.n_rows = start - order * len(self.pieces)
         spread = float(np.std(features[:, component]))
         #: Squared error that integration leaves of the smooth series itself.
         self.floor = squares / self.n_rows + (NEGLIGIBLE * spread) ** 2
 
     def integrate(self, values: Array) -> Array:
-        """Return the centred integrals of a derivative, or of several columns."""
+        """Return the integrals of a derivative, or of several columns, without initial values."""
         return np.concatenate([piece.integral @ values[piece.rows] for piece in self.pieces])
 
     def fit(self, law: FittedLaw, data: Training) -> tuple[FittedLaw, float]:
@@ -150,13 +154,15 @@ class Matching:
 
 
 @lru_cache(maxsize=64)
-def _integral_of(times: tuple[float, ...]) -> Array:
+def _maps_of(times: tuple[float, ...], order: int) -> tuple[Array, Array]:
     t = np.array(times)
     degree = min(DEGREE, (len(t) - 1) // 2 * 2 - 1) if len(t) > 3 else 1
     spline = make_interp_spline(t, np.eye(len(t)), k=degree)
-    matrix = np.asarray(spline.antiderivative()(t))
-    return np.asarray(matrix - matrix.mean(axis=0))
+    powers = np.linalg.qr(np.vander(t / t[-1], order))[0]
+    left_over = np.eye(len(t)) - powers @ powers.T
+    return np.asarray(left_over @ spline.antiderivative(order)(t)), left_over
 
 
-def _integral(t: Array) -> Array:
-    return _integral_of(tuple((t - t[0]).tolist()))
+def _maps(t: Array, order: int) -> tuple[Array, Array]:
+    """Return what integrates and what removes initial values, both as matrices."""
+    return _maps_of(tuple((t - t[0]).tolist()), order)

@@ -24,6 +24,8 @@ from gsr.transformation import Array
 #: Points of the first pieces.
 FIRST_PIECE = 25
 EVALUATIONS = 40
+#: Calls of the right-hand sides for all fits together, so that they end without a clock too.
+MOST_CALLS = 400_000
 #: Residual where a simulation does not get to a measurement, and the largest one, in standard
 #: deviations of the noise.
 FAR, FARTHEST = 1e3, 1e6
@@ -86,8 +88,10 @@ class Shooting:
     ----------
     trajectories : sequence of Trajectory
         The measurements.
-    states, slopes : sequence of array of shape (n, d)
-        Smooth states and derivatives.
+    states : sequence of array of shape (n, order d)
+        Smooth states; if the laws are of second order, then their derivatives.
+    slopes : sequence of array of shape (n, d)
+        Smooth values of what the laws give.
     noise : array of shape (d,)
         Standard deviations of the measurements of each state.
     time_feature : bool
@@ -103,17 +107,18 @@ class Shooting:
         time_feature: bool,
     ) -> None:
         self.trajectories, self.states, self.slopes = trajectories, states, slopes
-        size = np.concatenate(states).std(axis=0)
+        size = np.concatenate([each.x for each in trajectories]).std(axis=0)
         self.noise = np.maximum(noise, 1e-9 * np.where(size > 0.0, size, 1.0))
         self.largest = UNBOUNDED * max(float(np.abs(each).max()) for each in states)
         self.time_feature = time_feature
+        self.calls = 0
 
     def fit(self, laws: Sequence[Law], until: float | None) -> Fit | None:
         """Return the laws fitted to short pieces, then to longer ones while that succeeds."""
         best: Fit | None = None
         longest = max(len(each.t) for each in self.trajectories)
         points = min(FIRST_PIECE, longest)
-        while until is None or time.perf_counter() < until:
+        while not self.is_over(until):
             found = self._fit_pieces(best.laws if best else list(laws), points, until)
             if found is None or (best and (found.error > 2.0 * best.error + self.noise).any()):
                 break
@@ -123,20 +128,25 @@ class Shooting:
             points = min(4 * points, longest)
         return best
 
+    def is_over(self, until: float | None) -> bool:
+        """Whether the time or the work is spent."""
+        return self.calls > MOST_CALLS or (until is not None and time.perf_counter() > until)
+
     def simulate(self, laws: Sequence[Law], k: int, rows: Any, x0: Array) -> Array:
         """Return the simulated states of some rows of trajectory k."""
         trajectory, slopes = self.trajectories[k], self.slopes[k]
         t, u = trajectory.t, trajectory.u
 
         def motion(now: float, x: Array) -> Array:
+            self.calls += 1
             inputs = [np.interp(now, t, column) for column in u.T]
             row = np.array([[*x, *inputs, *([now] if self.time_feature else [])]])
             place = min(int(np.searchsorted(t, now)), len(t) - 1)
-            return np.array(
-                [law.slopes(row, slopes[place : place + 1, j])[0] for j, law in enumerate(laws)]
-            )
+            given = [law.slopes(row, slopes[place, j : j + 1])[0] for j, law in enumerate(laws)]
+            return np.array([*x[len(laws) :], *given])
 
-        return integrate(motion, x0, t[rows], largest=self.largest, rtol=RTOL, atol=ATOL)
+        found = integrate(motion, x0, t[rows], largest=self.largest, rtol=RTOL, atol=ATOL)
+        return found[:, : len(laws)]
 
     def _fit_pieces(self, laws: list[Law], points: int, until: float | None) -> Fit | None:
         pieces = [
@@ -163,7 +173,8 @@ class _Pieces:
         starts = [shooting.states[k][rows[0]] for k, rows in pieces]
         self.first = np.concatenate([*(law.constants for law in laws), *starts])
         sizes = np.maximum(np.abs(self.first[: self.n_constants]), SMALLEST)
-        self.scales = np.concatenate([sizes, np.tile(shooting.noise, len(pieces))])
+        self.steps = np.resize(shooting.noise, len(starts[0]))
+        self.scales = np.concatenate([sizes, np.tile(self.steps, len(pieces))])
 
     def fit(self, points: int) -> Fit | None:
         """Return the laws with the least squared error; None without a fit, or in time."""
@@ -197,17 +208,17 @@ class _Pieces:
         laws, row = self._moved(scaled * self.scales), 0
         for p, start in enumerate(self._initial_states(scaled)):
             rows = slice(row, row + d * len(self.pieces[p][1]))
-            for i, noise in enumerate(self.shooting.noise):
+            for i, step in enumerate(self.steps):
                 x0 = start.copy()
-                shift = max(STATE_STEP * noise, 1e-7 * abs(x0[i]))
+                shift = max(STATE_STEP * step, 1e-7 * abs(x0[i]))
                 x0[i] += shift
                 change = self._left(laws, p, x0) - base[rows]
-                columns[rows, self.n_constants + d * p + i] = change / shift * noise
+                columns[rows, self.n_constants + len(self.steps) * p + i] = change / shift * step
             row = rows.stop
         return columns
 
     def _left(self, laws: list[Law], piece: int, x0: Array) -> Array:
-        if self.until is not None and time.perf_counter() > self.until:
+        if self.shooting.is_over(self.until):
             raise TimeoutError
         k, rows = self.pieces[piece]
         simulated = self.shooting.simulate(laws, k, rows, x0)
@@ -220,7 +231,7 @@ class _Pieces:
 
     def _initial_states(self, scaled: Array) -> Array:
         states = (scaled * self.scales)[self.n_constants :]
-        return np.asarray(states.reshape(-1, len(self.laws)))
+        return np.asarray(states.reshape(-1, len(self.steps)))
 
     def _covariance(self, found: Any) -> Array:
         """Return the covariance of the constants by the curvature at the minimum."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.integrate import solve_ivp
+from scipy.integrate import odeint
 
 from gsr.exceptions import GSRError, PredictionWarning
 from gsr.transformation import Array
@@ -16,13 +17,11 @@ from gsr.transformation import Array
 UNBOUNDED = 1e6
 #: Calls of the right-hand side for each time that is asked for, after which a simulation ends.
 MOST_CALLS = 4000
+#: Steps of the integrator between two of these times.
+MOST_STEPS = 2000
 
 #: Derivative of the state: f(t, x).
 Motion = Callable[[float, Array], Array]
-
-
-class _TooManyCallsError(Exception):
-    """Ends an integration that does not get on."""
 
 
 def integrate(
@@ -49,32 +48,37 @@ def integrate(
     rtol, atol : float
         Tolerances of the integrator.
     """
-    found = np.full((len(t), len(x0)), np.nan)
+    guarded = _Guarded(motion, largest, MOST_CALLS * max(len(t), 20))
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        states, told = odeint(
+            guarded, x0, t, tfirst=True, tcrit=t[-1:], rtol=rtol, atol=atol, mxstep=MOST_STEPS,
+            full_output=True,
+        )  # fmt: skip
+    reached = np.append(True, (told["tcur"] >= t[1:]) & (t[1:] <= guarded.end))
+    inside = (np.abs(states) <= largest).all(axis=1)
+    found = np.where(np.logical_and.accumulate(reached & inside)[:, None], states, np.nan)
     found[0] = x0
-    calls, most = 0, MOST_CALLS * max(len(t), 20)
-
-    def counted(time: float, state: Array) -> Array:
-        nonlocal calls
-        calls += 1
-        if calls > most:
-            raise _TooManyCallsError
-        return motion(time, state)
-
-    def unbounded(_: float, state: Array) -> float:
-        return largest - float(np.abs(state).max())
-
-    unbounded.terminal = True  # type: ignore[attr-defined]
-    try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            solved = solve_ivp(
-                counted, (t[0], t[-1]), x0, "LSODA", t, events=unbounded, rtol=rtol, atol=atol
-            )
-    except (_TooManyCallsError, ValueError):
-        return found
-    reached = np.isfinite(solved.y).all(axis=0)
-    found[: len(reached)][reached] = solved.y.T[reached]
     return found
+
+
+class _Guarded:
+    """A motion that stands still from where a state leaves the range, or after too many calls.
+
+    An integrator cannot be ended from inside without the loss of what it has.
+    """
+
+    def __init__(self, motion: Motion, largest: float, calls: int) -> None:
+        self.motion, self.largest, self.calls, self.end = motion, largest, calls, math.inf
+
+    def __call__(self, now: float, state: Array) -> Array:
+        self.calls -= 1
+        if now < self.end and self.calls > 0 and np.abs(state).max() <= self.largest:
+            slope = self.motion(now, state)
+            if np.isfinite(slope).all():
+                return slope
+        self.end = min(self.end, now)
+        return np.zeros(len(state))
 
 
 def iterate(motion: Motion, x0: Array, n: int, *, largest: float) -> Array:

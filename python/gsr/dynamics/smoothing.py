@@ -33,7 +33,7 @@ LITTLE_MORE = 2.0
 
 @dataclass(frozen=True)
 class Smoothed:
-    """A series and its derivative at the times of the measurements.
+    """A series and its first or a higher derivative at the times of the measurements.
 
     Parameters
     ----------
@@ -66,9 +66,11 @@ class Smoother:
         Increasing times.
     order : int
         Order m of the derivative that is penalised.
+    derivative : int
+        Order of the derivative that is wanted.
     """
 
-    def __init__(self, t: Array, order: int) -> None:
+    def __init__(self, t: Array, order: int, derivative: int) -> None:
         degree, n = 2 * order - 1, len(t)
         self.order = order
         knots = make_interp_spline(t, np.zeros(n), k=degree).t
@@ -83,7 +85,7 @@ class Smoother:
         self.modes = modes.T
         self.penalties = singular**2
         self.penalties[n - order :] = 0.0  # polynomials
-        self.slopes = splines(t, nu=1) @ self.modes
+        self.slopes = splines(t, nu=derivative) @ self.modes
 
     def fit(self, y: Array) -> tuple[Smoothed, float]:
         """Return the smoothed series, and its mean squared error of points that are left out.
@@ -135,11 +137,11 @@ class Smoother:
 
 
 @lru_cache(maxsize=32)
-def _smoother(times: tuple[float, ...], order: int) -> Smoother:
-    return Smoother(np.array(times), order)
+def _smoother(times: tuple[float, ...], order: int, derivative: int) -> Smoother:
+    return Smoother(np.array(times), order, derivative)
 
 
-def smooth(t: Array, y: Array) -> Smoothed:
+def smooth(t: Array, y: Array, derivative: int = 1) -> Smoothed:
     """Smooth a series.
 
     Parameters
@@ -148,18 +150,21 @@ def smooth(t: Array, y: Array) -> Smoothed:
         Increasing times.
     y : array of shape (n,)
         Measurements.
+    derivative : int
+        Order of the derivative that is wanted.
 
     Returns
     -------
     Smoothed
     """
     if len(t) <= WINDOW:
-        return _smooth(t, y)
+        return _smooth(t, y, derivative)
     parts = []
     starts = np.linspace(0, len(t) - WINDOW, 1 + -(-(len(t) - WINDOW) // (WINDOW - OVERLAP)))
     places = [int(start) for start in starts]
     for k, start in enumerate(places):
-        part = _smooth(t[start : start + WINDOW], y[start : start + WINDOW])
+        rows = slice(start, start + WINDOW)
+        part = _smooth(t[rows], y[rows], derivative)
         low = 0 if k == 0 else (places[k - 1] + WINDOW - start) // 2
         high = WINDOW if k == len(places) - 1 else (start + WINDOW + places[k + 1]) // 2 - start
         parts.append((part, slice(low, high)))
@@ -173,7 +178,7 @@ def smooth(t: Array, y: Array) -> Smoothed:
     return Smoothed(values, slopes, slope_std, doubt, noise, freedom)
 
 
-def _smooth(t: Array, y: Array) -> Smoothed:
+def _smooth(t: Array, y: Array, derivative: int) -> Smoothed:
     """Smooth a short series, with the order that predicts left-out points best."""
     low, size = float(y.mean()), float(np.ptp(y))
     span = (t[-1] - t[0]) / (len(t) - 1)
@@ -182,7 +187,9 @@ def _smooth(t: Array, y: Array) -> Smoothed:
         return Smoothed(y.copy(), zero, zero, zero, 0.0, 1.0)
     times = tuple(np.round((t - t[0]) / span, 9).tolist())
     fits = [
-        _smoother(times, order).fit((y - low) / size) for order in ORDERS if len(t) >= 2 * order + 2
+        _smoother(times, order, derivative).fit((y - low) / size)
+        for order in ORDERS
+        if order > derivative and len(t) >= 2 * order + 2
     ]
     best, least = fits[0]
     for found, left_out in fits[1:]:
@@ -190,11 +197,12 @@ def _smooth(t: Array, y: Array) -> Smoothed:
             best, least = found, left_out
     others = [other.slopes - best.slopes for other, _ in fits if other is not best]
     doubt = min(others, key=lambda each: float(np.median(np.abs(each))), default=np.zeros(len(y)))
+    scale = size / span**derivative
     return Smoothed(
         low + size * best.values,
-        best.slopes * size / span,
-        np.hypot(best.slope_std, doubt) * size / span,
-        doubt * size / span,
+        best.slopes * scale,
+        np.hypot(best.slope_std, doubt) * scale,
+        doubt * scale,
         best.noise * size,
         best.freedom,
     )

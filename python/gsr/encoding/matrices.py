@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from gsr import _core
-from gsr.encoding.composer import Composer
 from gsr.encoding.fold import Arithmetic, fold
-from gsr.encoding.matcher import Matcher
+from gsr.encoding.matcher import Composer, Matcher
 from gsr.encoding.rows import (
     VARIABLE,
     WEIGHTED,
@@ -196,6 +195,7 @@ def _recognised(
     expression: Any, library: Library, names: Sequence[str], width: int
 ) -> IntegerMatrix:
     """Return a matrix as the paper has them if there is one and no number is better a weight."""
+    expression = _with_half_powers(expression)
     if "cbrt" in library:
         expression = with_cube_roots(expression)
     product = None
@@ -205,3 +205,11 @@ def _recognised(
     if product is None:
         product = Composer(library, names, width).compose(expression)
     return matrix_of(product, width) or [[library.code("one"), VARIABLE, 1]]
+
+
+def _with_half_powers(expression: Any) -> Any:
+    """Return an expression whose exponents are exact where they are multiples of one half."""
+    return expression.replace(
+        lambda part: part.is_Pow and part.exp.is_Float and (2 * float(part.exp)).is_integer(),
+        lambda part: part.base ** sympy.Rational(int(2 * part.exp), 2),
+    )

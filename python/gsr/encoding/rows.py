@@ -1,4 +1,4 @@
-"""The rows of a basis matrix, read once for all who need them.
+"""The rows of a basis matrix, parsed.
 
 A row that others refer to is part of their arguments and no factor of the product, so a matrix is
 a small forest: each factor is a `Row`, whose argument holds variables, the number 1 and inner rows.
@@ -201,7 +201,7 @@ def _bad(i: int, what: str) -> GSRError:
 
 
 def is_constant(matrix: Matrix, library: Library) -> bool:
-    """Tell whether every factor is T = 1."""
+    """Return whether every factor is T = 1."""
     return not factors(matrix, library)
 
 
@@ -215,7 +215,7 @@ def name_of(matrix: Matrix, names: Sequence[Any] | None, v: int) -> Any:
 
 
 def applies(absolute: bool | Collection[int], i: int) -> bool:
-    """Tell whether row i is among those meant."""
+    """Return whether row i is among those meant."""
     return absolute if isinstance(absolute, bool) else i in absolute
 
 

@@ -171,7 +171,7 @@ def _split(term: Any) -> tuple[float, Any]:
 
 
 def _endless(denominator: int) -> bool:
-    """Tell whether a fraction has no short decimal form."""
+    """Return whether a fraction has no short decimal form."""
     return 10**4 % int(denominator) != 0
 
 

@@ -17,6 +17,7 @@ from gsr.transformation import BUILTINS, EXPONENTIALS, POWERS
 
 QUOTED = re.compile(r"`[^`]*`")
 BARRED = re.compile(r"\w+\|[^|]*\|")
+ROOT = re.compile(r"sqrt\((.*)\)")
 SIZE = re.compile(r"\|[^|]*\|")
 DIGITS = 6
 TOKEN = re.compile(
@@ -59,7 +60,7 @@ class Written:
 
     @property
     def text(self) -> str:
-        """The text where nothing stands beside it."""
+        """The text of the part alone."""
         return _joined(self.powers(1)) if self.sum is None else self.sum
 
 
@@ -191,12 +192,27 @@ def _joined(powers: Iterable[Power], coefficient: str = "") -> str:
     exponents: dict[tuple[bool, str], float] = {}
     for shown, exponent, call in powers:
         exponents[call, shown] = exponents.get((call, shown), 0) + exponent
+    _join_roots(exponents)
     ordered = sorted(exponents.items(), key=lambda item: item[0][0])
     numerator, denominator = (
         [(base, sign * n) for (_, base), n in ordered if sign * n > 0] for sign in (1, -1)
     )
     above = [coefficient, *starmap(_power, numerator)]
     return fraction(above, [*starmap(_power, denominator)], any(n != 1 for _, n in denominator))
+
+
+def _join_roots(exponents: dict[tuple[bool, str], float]) -> None:
+    """Make x sqrt(x) a power of x, and sqrt(x)/x the root alone."""
+    for call, shown in list(exponents):
+        found = ROOT.fullmatch(shown) if call and is_closed(shown) else None
+        base = found and next(
+            (key for key in ((False, found[1]), (False, f"({found[1]})")) if key in exponents), None
+        )
+        if base is not None:
+            power = exponents[base] + 0.5 * exponents[call, shown]
+            is_root = abs(power) == 0.5
+            exponents[call, shown] = 2 * power if is_root else 0
+            exponents[base] = 0 if is_root else power
 
 
 def fraction(above: Iterable[str], below: Sequence[str], raised: bool) -> str:
@@ -209,7 +225,7 @@ def fraction(above: Iterable[str], below: Sequence[str], raised: bool) -> str:
 
 
 def is_number(shown: str) -> bool:
-    """Tell whether a text is a number without sign and exponent."""
+    """Return whether a text is a number without sign and exponent."""
     return shown.replace(".", "", 1).isdigit()
 
 
@@ -223,7 +239,7 @@ def _power(base: str, n: float) -> str:
 
 
 def is_closed(shown: str) -> bool:
-    """Tell whether the text is a name, a call, or in brackets as a whole."""
+    """Return whether the text is a name, a call, or in brackets as a whole."""
     shown = QUOTED.sub("q", shown)
     name, bracket, _ = shown.partition("(")
     if name and not name.isidentifier():

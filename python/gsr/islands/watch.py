@@ -211,7 +211,9 @@ class RunWatcher(Watcher):
         """Write the state of the run, for `gsr status`."""
         if not law and time.monotonic() >= self._law_due:
             self._law_due = time.monotonic() + LAW_EVERY
-            self._law = self._write_law()
+            self._law, before = self._write_law(), self._law
+            if self._law != before:
+                self.metrics.event("law", law=self._law, seconds=round(state.seconds, 3))
         status = {
             **self._facts,
             "state": how,

@@ -1,4 +1,4 @@
-"""Pictures of a fitted model: its front, its fit, its residuals, how it was found, its terms.
+"""Pictures of a fitted model: law, front, fit, residuals, how it was found, terms.
 
 They are drawn into `ax`, or into a figure of their own that belongs to no window; the figure is
 shown in a notebook and written with ``savefig``. Needs matplotlib (``pip install matplotlib``).
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,10 +18,11 @@ import numpy.typing as npt
 
 from gsr.encoding import evaluate
 from gsr.encoding.writing import number as shortened
-from gsr.encoding.writing import shown_name, text, weighted_sum
-from gsr.exceptions import GSRError, PredictionWarning
+from gsr.encoding.writing import shown_name
+from gsr.exceptions import GSRError
 from gsr.plotting import drawing
-from gsr.plotting.drawing import INK, MAIN, MUTED, PICK, number, plain, style, write
+from gsr.plotting.dependence import dependence, features
+from gsr.plotting.drawing import INK, MAIN, MUTED, PICK, dots, number, plain, style, write
 from gsr.search import Progress
 from gsr.selection import FrontEntry
 from gsr.transformation import Array
@@ -31,9 +31,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SIZE = (5.2, 3.6)
-SUMMARY_SIZE = (11.0, 9.6)
+SUMMARY_SIZE = (11.0, 13.2)
+LAW_WIDTH = 3.9
 LONGEST_LAW = 100
-KINDS = ("summary", "front", "fit", "residuals", "convergence", "terms")
+WITH_ROWS = ("summary", "law", "fit", "residuals")
+KINDS = ("summary", "law", "front", "fit", "residuals", "convergence", "terms")
 
 
 def plot(
@@ -50,14 +52,16 @@ def plot(
     ----------
     model : GSRRegressor
         A fitted model.
-    kind : {"summary", "front", "fit", "residuals", "convergence", "terms"}
-        What to draw.
+    kind : {"summary", "law", "front", "fit", "residuals", "convergence", "terms"}
+        What to draw. ``"law"`` is data, curve and band against the feature; of several features,
+        the dependence on each of those that matter most, the others averaged over.
     X, y : array, optional
         Rows to draw; the training rows unless given. A model that was loaded has none.
     index : int, optional
         Number of the law in `equations_`; the chosen one unless given.
     ax : matplotlib Axes, optional
-        Where to draw; a new figure unless given. A summary is a figure of its own.
+        Where to draw; a new figure unless given. A summary is a figure of its own, and of the
+        dependence on several features only the first is drawn into given axes.
 
     Returns
     -------
@@ -68,13 +72,15 @@ def plot(
     if kind == "summary" and ax is not None:
         raise GSRError("a summary is several plots: it makes its own figure and takes no ax")
     entry = model._entry(None if kind == "convergence" else index)
-    rows = _rows(model, entry, X, y) if kind in ("summary", "fit", "residuals") else None
+    rows = _rows(model, entry, X, y) if kind in WITH_ROWS else None
     table = None
     if kind == "terms":
         table = sampled(_training(entry)[0] if X is None else _table(model, X))
     draw = drawings(model, entry, getattr(model, "history_", None) or [], rows, table)
     if kind == "summary":
         return _summary(model, entry, draw)
+    if kind == "law" and ax is None:
+        return _law(_dependences(draw))
     figure = drawing.new_figure(*SIZE) if ax is None else None
     place: Any = ax if figure is None else figure.add_subplot()
     draw[kind](place)
@@ -90,10 +96,18 @@ def drawings(
     rows: Rows | None = None,
     X: Array | None = None,
 ) -> dict[str, Callable[[Any], None]]:
-    """Return what draws each picture of a law, as far as there are rows for it."""
+    """Return what draws each picture of a law, as far as there are rows for it.
+
+    The dependence on the first feature is ``"law"``, those on others are ``"law 2"`` and so on.
+    """
     exact = any(each.exact for each in model.front_)
     name = entry.equation.target_name
-    draw: dict[str, Callable[[Any], None]] = {
+    draw: dict[str, Callable[[Any], None]] = {}
+    if rows is not None:
+        for k, feature in enumerate(features(entry, rows), start=1):
+            key = "law" if k == 1 else f"law {k}"
+            draw[key] = partial(dependence, entry=entry, rows=rows, feature=feature)
+    draw |= {
         "front": partial(front, entries=model.front_, entry=entry),
         "convergence": partial(convergence, history=history, exact=exact, name=name),
     }
@@ -110,17 +124,36 @@ def _summary(model: Any, entry: FrontEntry, draw: dict[str, Callable[[Any], None
     """Draw all pictures in one figure, with the law above them."""
     figure = drawing.new_figure(*SUMMARY_SIZE)
     figure.set_layout_engine("constrained", h_pad=0.12, w_pad=0.08)
-    grid = figure.add_gridspec(3, 2)
-    above = figure.add_subplot(grid[0, :])
+    grid = figure.add_gridspec(4, 2, height_ratios=(1.5, 1.2, 1, 1))
+    _draw_beside(figure, grid[0, :], _dependences(draw))
+    above = figure.add_subplot(grid[1, :])
     draw["front"](above)
     for k, kind in enumerate(("fit", "residuals", "terms", "convergence")):
-        draw[kind](figure.add_subplot(grid[1 + k // 2, k % 2]))
-    figure.suptitle(
-        drawing.plain(entry.equation, LONGEST_LAW), x=0.01, ha="left", fontsize=13,
-        color=drawing.INK, fontweight="bold", parse_math=False, usetex=False,
+        draw[kind](figure.add_subplot(grid[2 + k // 2, k % 2]))
+    title = figure.suptitle(
+        "", x=0.01, ha="left", fontsize=13, color=INK, fontweight="bold", parse_math=False,
+        usetex=False,
     )  # fmt: skip
+    drawing.typeset(title, entry.equation, LONGEST_LAW)
     label_front(above, model.front_, entry)
     return figure
+
+
+def _law(panels: Sequence[Callable[[Any], None]]) -> Any:
+    """Draw the dependence on each feature side by side."""
+    figure = drawing.new_figure(max(SIZE[0], LAW_WIDTH * len(panels)), SIZE[1])
+    _draw_beside(figure, figure.add_gridspec(1, 1)[0], panels)
+    return figure
+
+
+def _dependences(draw: dict[str, Callable[[Any], None]]) -> list[Callable[[Any], None]]:
+    return [each for kind, each in draw.items() if kind.startswith("law")]
+
+
+def _draw_beside(figure: Any, place: Any, draw: Sequence[Callable[[Any], None]]) -> None:
+    """Draw pictures side by side into a place of a grid."""
+    for spec, each in zip(place.subgridspec(1, len(draw)), draw, strict=True):
+        each(figure.add_subplot(spec))
 
 
 # ---- rows --------------------------------------------------------------------------------------
@@ -132,7 +165,15 @@ def _rows(model: Any, entry: FrontEntry, X: Any, y: Any) -> Rows:
     table, target = _training(entry) if X is None else (_table(model, X), _target(y))
     if len(table) != len(target):
         raise GSRError(f"X has {len(table)} rows, but y has {len(target)}")
-    return Rows.of(entry, table, target)
+    return Rows.of(entry, table, target, given_sigma(entry) if X is None else None)
+
+
+def given_sigma(entry: FrontEntry) -> Array | None:
+    """Return the standard deviations that were given with the training rows, None if none were."""
+    data = entry.data
+    if data is None or data.weights is None or not data.noise.absolute:
+        return None
+    return np.asarray((data.weights * data.noise.precision) ** -0.5)
 
 
 def _training(entry: FrontEntry) -> tuple[Array, Array]:
@@ -184,16 +225,18 @@ class Rows:
     prediction: Array
     n_missing: int
     n_rows: int
+    #: Standard deviations of y, if they are known.
+    sigma: Array | None = None
 
     @classmethod
-    def of(cls, entry: FrontEntry, X: Array, y: Array) -> Rows:
+    def of(cls, entry: FrontEntry, X: Array, y: Array, sigma: Array | None = None) -> Rows:
         """Predict the rows, or a sample of them."""
         table, target = sampled(X), sampled(y)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PredictionWarning)
-            prediction = entry.equation.predict(table)
+        prediction = entry.equation.solution(table).values
         good = np.isfinite(prediction) & np.isfinite(target)
-        return cls(table[good], target[good], prediction[good], int((~good).sum()), len(y))
+        known = None if sigma is None else sampled(sigma)[good]
+        n_missing = int((~good).sum())
+        return cls(table[good], target[good], prediction[good], n_missing, len(y), known)
 
     @property
     def r2(self) -> str:
@@ -261,6 +304,13 @@ def label_front(ax: Axes, entries: Sequence[FrontEntry], entry: FrontEntry) -> N
         drawing.place_labels(ax, np.column_stack([nodes, heights]), texts, order)
 
 
+def front_points(entries: Sequence[FrontEntry]) -> list[tuple[float, float, int]]:
+    """Return where `front` draws each law: its complexity, its height and its place."""
+    nodes, heights, _ = _places(entries)
+    numbers = [k for k, each in enumerate(entries) if math.isfinite(each.rmse)]
+    return list(zip(nodes.tolist(), heights.tolist(), numbers, strict=True))
+
+
 def _finite(entries: Sequence[FrontEntry]) -> list[FrontEntry]:
     return [each for each in entries if math.isfinite(each.rmse)]
 
@@ -299,7 +349,7 @@ def fit(ax: Axes, entry: FrontEntry, rows: Rows) -> None:
     high = max(rows.y.max(), rows.prediction.max())
     ends = np.array([low, high]) + np.array([-0.04, 0.04]) * ((high - low) or 1.0)
     ax.plot(ends, ends, color=MUTED, linewidth=0.9, zorder=2)
-    ax.plot(rows.y, rows.prediction, "o", zorder=3, **_dots(len(rows.y)))
+    ax.plot(rows.y, rows.prediction, "o", zorder=3, **dots(len(rows.y)))
     ax.set(xlim=tuple(ends), ylim=tuple(ends))
     for axis in (ax.xaxis, ax.yaxis):
         drawing.number_axis(axis)
@@ -317,7 +367,7 @@ def residuals(ax: Axes, entry: FrontEntry, rows: Rows) -> None:
     error = rows.y - rows.prediction
     sigma = math.sqrt(float(np.mean(error**2)))
     ax.axhline(0.0, color=MUTED, linewidth=0.9, zorder=2)
-    ax.plot(rows.prediction, error, "o", zorder=3, **_dots(len(error)))
+    ax.plot(rows.prediction, error, "o", zorder=3, **dots(len(error)))
     reach = 1.15 * max(float(np.abs(error).max()), 2.0 * sigma) or 1.0
     ax.set_ylim(-reach, reach)
     across = ax.get_yaxis_transform()
@@ -342,12 +392,6 @@ def _histogram(ax: Axes, prediction: Array, error: Array) -> None:
     counts, *_ = beside.hist(error, bins=bins, orientation="horizontal", color=MAIN, alpha=0.5)
     beside.set_xlim(0.0, 1.35 * float(np.max(counts)))
     beside.set_axis_off()
-
-
-def _dots(n: int) -> dict[str, Any]:
-    size = 5.0 if n <= 60 else 3.6 if n <= 600 else 2.6
-    alpha = 0.85 if n <= 60 else 0.6 if n <= 600 else 0.35
-    return {"color": MAIN, "markersize": size, "alpha": alpha, "markeredgewidth": 0}
 
 
 # ---- time --------------------------------------------------------------------------------------
@@ -384,7 +428,7 @@ def terms(ax: Axes, entry: FrontEntry, X: Array) -> None:
     good = np.isfinite(values).all(axis=1)
     n = int((~good).sum())
     note = f" ({n} of {len(X)} rows left out: undefined)" if n else ""
-    left = _left_side(entry)
+    left = law.left_side()
     scale = f"contribution to {plain(left)}"
     if left != shown_name(law.target_name):
         scale += ", on the scale of the law's left side"
@@ -393,7 +437,8 @@ def terms(ax: Axes, entry: FrontEntry, X: Array) -> None:
     ax.spines["left"].set_visible(False)
     ax.grid(False, axis="y")
     if values[good].size:
-        _spans(ax, _term_names(entry), values[good])
+        names = (plain(_brief(term), LONGEST_TERM) for term in law.feature_terms())
+        _spans(ax, [name.replace("-", "−", 1) for name in names], values[good])
     else:
         write(ax, 0.5, 0.5, "nothing to draw", ha="center")
 
@@ -422,26 +467,3 @@ def _spans(ax: Axes, names: Sequence[str], values: Array) -> None:
 
 def _name(entry: FrontEntry) -> str:
     return plain(entry.equation.target_name)
-
-
-def _left_side(entry: FrontEntry) -> str:
-    law = entry.equation
-    names = (law.target_name,)
-    parts = zip(law.beta, law.psi, law.absolute_target, strict=True)
-    return weighted_sum(
-        [(float(b), partial(_written, m, law.target_library, names, bars)) for b, m, bars in parts]
-    )
-
-
-def _term_names(entry: FrontEntry) -> list[str]:
-    law = entry.equation
-    parts = zip(law.alpha, law.phi, law.absolute_features, strict=True)
-    written = (
-        weighted_sum([(float(a), partial(_written, m, law.library, law.feature_names, bars))])
-        for a, m, bars in parts
-    )
-    return [plain(_brief(term), LONGEST_TERM).replace("-", "−", 1) for term in written]
-
-
-def _written(matrix: Any, library: Any, names: Any, bars: Any, size: str) -> str:
-    return text(matrix, library, names, absolute=bars, coefficient=size)

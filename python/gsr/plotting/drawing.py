@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gsr.encoding import latex
 from gsr.exceptions import GSRError
 from gsr.transformation import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from gsr.equation import Equation
 
 #: Colours that people with any colour vision can tell apart, and greys.
 MAIN = "#0072b2"
@@ -29,6 +32,9 @@ TITLE_SIZE = 10.5
 LABEL_SIZE = 9.0
 SMALL_SIZE = 8.0
 LONGEST_NAME = 34
+#: Letters of a law that is set as a formula, and digits of its constants.
+LONGEST_TYPESET = 70
+LAW_DIGITS = 4
 #: A law at rounding stands this far below the others, in parts of their range (in decades).
 GAP = 0.22
 LEAST_GAP = 0.5
@@ -61,10 +67,13 @@ def plain(name: object, longest: int = LONGEST_NAME) -> str:
     return shown if len(shown) <= longest else shown[: longest - 1].rstrip() + "…"
 
 
-def style(ax: Axes, title: str, x: str = "", y: str = "") -> None:
-    """Give the axes a title and labels, which are never parsed, and a quiet frame."""
+def style(ax: Axes, title: str, x: str = "", y: str = "") -> Any:
+    """Give the axes a title and labels, which are never parsed, and a quiet frame.
+
+    Returns the text of the title.
+    """
     literal: dict[str, Any] = {"parse_math": False, "usetex": False}
-    ax.set_title(
+    found = ax.set_title(
         title, loc="left", fontsize=TITLE_SIZE, color=INK, fontweight="bold", pad=8, **literal
     )
     ax.set_xlabel(x, fontsize=LABEL_SIZE, color=INK, **literal)
@@ -77,6 +86,7 @@ def style(ax: Axes, title: str, x: str = "", y: str = "") -> None:
         spine.set_color(FAINT)
     ax.grid(True, which="major", color=FAINT, linewidth=0.6, alpha=0.6)
     ax.set_axisbelow(True)
+    return found
 
 
 def write(ax: Axes, x: float, y: float, text: str, **options: Any) -> Any:
@@ -86,6 +96,31 @@ def write(ax: Axes, x: float, y: float, text: str, **options: Any) -> Any:
         "usetex": False, **options,
     }  # fmt: skip
     return ax.text(x, y, text, **settings)
+
+
+def typeset(place: Any, law: Equation, longest: int = LONGEST_TYPESET) -> None:
+    """Put a law in the place of a text, set as a formula if it is short and can be."""
+    from matplotlib.mathtext import MathTextParser
+
+    shown = str(law)
+    formula = "$" + " = ".join(latex.side(terms, LAW_DIGITS) for terms in law.terms()) + "$"
+    place.set_text(plain(shown, longest))
+    if len(shown) > longest or not formula.isascii():
+        return
+    try:
+        MathTextParser("path").parse(formula)
+    except ValueError:
+        return
+    place.set_text(formula)
+    place.set_parse_math(True)
+    place.set_fontsize(1.15 * place.get_fontsize())
+
+
+def dots(n: int) -> dict[str, Any]:
+    """Return how so many measurements are drawn."""
+    size = 5.0 if n <= 60 else 3.6 if n <= 600 else 2.6
+    alpha = 0.85 if n <= 60 else 0.6 if n <= 600 else 0.35
+    return {"color": MAIN, "markersize": size, "alpha": alpha, "markeredgewidth": 0}
 
 
 def log_heights(errors: Sequence[float], at_rounding: Sequence[bool]) -> tuple[Array, float | None]:

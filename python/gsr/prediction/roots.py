@@ -11,12 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from gsr.transformation import Array
-
-Indices = npt.NDArray[np.intp]
-Mask = npt.NDArray[np.bool_]
+from gsr.transformation import Array, Indices, Mask
 
 INSIDE = 2049
 DOUBLINGS = 40
@@ -53,7 +49,7 @@ class Function:
         return values
 
     def solves(self, y: Array, v: Array, width: float, tolerance: float = 1e-6) -> Mask:
-        """Tell where g(y) = v but for rounding; `width` is that of the range of y."""
+        """Return where g(y) = v but for rounding; `width` is that of the range of y."""
         with np.errstate(all="ignore"):
             miss = np.abs(self(y) - v)
             fine: Mask = miss <= tolerance * (np.abs(v) + self.size(y))
@@ -65,7 +61,7 @@ class Function:
         return fine & np.isfinite(y)
 
     def is_level(self, y: Array, v: Array, width: float) -> Mask:
-        """Tell where g has reached v by rounding only, as exp(-800) = 0."""
+        """Return where g has reached v by rounding only, as exp(-800) = 0."""
         step = NEARBY * (np.abs(y) + width)
         level: Mask = (self(y - step) == v) | (self(y + step) == v)
         return level

@@ -16,7 +16,7 @@ from gsr.exceptions import GSRError
 from gsr.prior.formula_model import FormulaModel, roots
 from gsr.selection import refit as linear
 from gsr.selection import target_scale
-from gsr.selection.fitted import FittedLaw, Training, constants
+from gsr.selection.fitted import FittedLaw, Training, constants, polished
 from gsr.selection.front_entries import fit_orthogonal
 from gsr.selection.noise import Loss, Noise, neighbour_residuals, of_kind
 from gsr.selection.noise_choice import choose_noise, noise_of_weights
@@ -251,7 +251,7 @@ class Fit(NamedTuple):
 
     @property
     def rmse(self) -> float:
-        """Root mean square of the residuals, whatever was minimised."""
+        """Root mean square of the residuals, for any loss."""
         return target_scale.rmse(self.law, replace(self.data, loss=Loss()))
 
     @property
@@ -264,7 +264,7 @@ class Fit(NamedTuple):
 
 
 def fit_constants(model: FormulaModel, data: Training, errors: str) -> Fit:
-    """Fit the constants of a formula, and find out about the noise."""
+    """Fit the constants of a formula, and estimate the noise."""
     if errors in ("relative", "poisson"):
         data = data.with_noise(of_kind(errors, data.y), data.y)  # type: ignore[arg-type]
     first, theta = fit(model, _to_start(data))
@@ -288,7 +288,7 @@ def fit_constants(model: FormulaModel, data: Training, errors: str) -> Fit:
 
 
 def _to_start(data: Training) -> Training:
-    """Return the rows for a first fit by squares, which outliers must not lead astray."""
+    """Return the rows for a first least-squares fit, with less weight on outliers."""
     if data.loss.is_squared:
         return data
     if data.loss.kind == "quantile":
@@ -312,7 +312,7 @@ def _orthogonal(model: FormulaModel, fitted: Fit) -> Fit:
 
 
 def _noise(law: FittedLaw, data: Training, errors: str) -> Noise:
-    """Return the noise of the rows: as it is known, or as the residuals tell."""
+    """Return the noise of the rows: as given, or as estimated from the residuals."""
     if data.noise.kind != "constant":
         return data.noise
     if data.weights is not None:
@@ -373,22 +373,9 @@ def _law(model: FormulaModel, theta: Array, data: Training) -> FittedLaw | None:
 
 def _polished(model: FormulaModel, theta: Array, data: Training) -> Array:
     """Return the constants inside after Gauss-Newton steps."""
-    if not len(theta):
-        return theta
-    from scipy.optimize import least_squares
-
     rows = _some_rows(data, POLISH_ROWS)
-    size = np.where(theta == 0, 1.0, np.abs(theta))
-    found = least_squares(
-        lambda step: _residuals(model, theta + size * step, *rows),
-        np.zeros(len(theta)),
-        method="lm" if len(rows[1]) >= len(theta) else "trf",
-        xtol=1e-15,
-        ftol=1e-15,
-        gtol=1e-15,
-        max_nfev=EVALUATIONS * (1 + len(theta)),
-    )
-    return np.asarray(theta + size * found.x)
+    evaluations = EVALUATIONS * (1 + len(theta))
+    return polished(lambda inside: _residuals(model, inside, *rows), theta, evaluations)
 
 
 def _residuals(model: FormulaModel, theta: Array, X: Array, y: Array, roots: Array) -> Array:

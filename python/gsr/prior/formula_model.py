@@ -171,10 +171,8 @@ class FormulaModel:
         """Return the formula as a law whose error is not known yet."""
         tables = data.library, data.target_library
         found = structure(self.known, self.values(theta), self.feature_names, tables, coefficients)
-        return FittedLaw(
-            tuple(found.phi), tuple(found.psi), np.array(found.alpha), np.array(found.beta),
-            0, math.inf, math.inf, False, 0.0,
-        )  # fmt: skip
+        alpha, beta = np.array(found.alpha), np.array(found.beta)
+        return FittedLaw(tuple(found.phi), tuple(found.psi), alpha, beta)
 
     # ---- the vector of constants -------------------------------------------------------------
 
@@ -345,7 +343,7 @@ def _root(value: float, power: int) -> float:
 
 
 def freed_terms(terms: Sequence[Term]) -> dict[int, Any]:
-    """Return the terms whose coefficient may be any number, whatever the others are.
+    """Return the terms whose coefficients may be any numbers, independently of each other.
 
     Those are the ones without letters (None), and those with a letter that stands in no other term
     that is not free, in the order of freeing.

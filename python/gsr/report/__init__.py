@@ -7,17 +7,25 @@ import json
 import shlex
 from collections.abc import Mapping
 from datetime import datetime, timezone
+from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import gsr
 from gsr._table_forms import VERDICTS
-from gsr.report.content import FILTERS, Source, config_file, history_picture, source
+from gsr.report.content import (
+    FILTERS,
+    Source,
+    config_file,
+    history_picture,
+    motion_pictures,
+    source,
+)
 from gsr.selection.entry import WEIGHTED
 from gsr.wording import LEVELS, ending
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment
 
 
 def page(run_or_model: Any) -> str:
@@ -25,32 +33,44 @@ def page(run_or_model: Any) -> str:
     found = source(run_or_model)
     has_matplotlib = find_spec("matplotlib") is not None
     history = found.history if has_matplotlib and not found.targets else ()
-    return _template().render(
-        title=_title(found),
-        facts=_facts(found),
-        missing=found.missing,
-        targets=found.targets,
-        history_pictures=[history_picture(history)] if history else [],
-        has_matplotlib=has_matplotlib,
-        origin=_origin(found),
-        columns=found.columns,
-        names=[target.name for target in found.targets],
-        n_rows=found.n_rows,
-        n_kept=found.n_kept,
-        version=gsr.__version__,
-        date=datetime.now(timezone.utc).strftime("%d %B %Y, %H:%M UTC"),
-        **settings(found),
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            title=_title(found),
+            facts=_facts(found),
+            missing=found.missing,
+            targets=found.targets,
+            history_pictures=[history_picture(history)] if history else [],
+            motion=None if found.motion is None else motion_table(found.motion),
+            motion_pictures=motion_pictures(found) if has_matplotlib else [],
+            has_matplotlib=has_matplotlib,
+            origin=_origin(found),
+            columns=found.columns,
+            names=[target.name for target in found.targets],
+            n_rows=found.n_rows,
+            n_kept=found.n_kept,
+            version=gsr.__version__,
+            date=datetime.now(timezone.utc).strftime("%d %B %Y, %H:%M UTC"),
+            **settings(found),
+        )
     )
 
 
-def _template() -> Template:
+def pieces() -> Any:
+    """Return the pieces of the page, which are functions that return HTML."""
+    return _environment().get_template("pieces.html").module
+
+
+@cache
+def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader
 
     loader = PackageLoader("gsr.report", "template")
     environment = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(FILTERS)
     environment.globals.update(levels=LEVELS, verdicts=VERDICTS, weighted=WEIGHTED)
-    return environment.get_template("page.html")
+    return environment
 
 
 def _title(found: Source) -> str:
@@ -62,6 +82,12 @@ def _title(found: Source) -> str:
     features = found.targets[0].entry.equation.feature_names
     shown = ", ".join(features) if len(features) <= 6 else f"{len(features)} features"
     return f"{names[0]} as a law of {shown}"
+
+
+def motion_table(model: Any) -> list[tuple[str, float | None, float | None]]:
+    """Return for each state the noise, and what simulations leave."""
+    known = model.noise_, model.simulation_error_
+    return [(name, *(each.get(name) for each in known)) for name in model.models_]
 
 
 def _facts(found: Source) -> list[str]:
@@ -92,7 +118,7 @@ def settings(source: Source) -> dict[str, Any]:
     """Return how the search went, what was set, versions, and how to repeat it."""
     from gsr.info import core_info
 
-    model, found = source.model, source.result
+    model, found = source.motion or source.model, source.result
     chosen = changed(model) if model is not None else found.get("settings")
     told = everything = None
     if isinstance(chosen, Mapping):
@@ -161,24 +187,43 @@ def _command(source: Source) -> dict[str, str]:
 
 def program(source: Source) -> str:
     """Return a Python program that repeats the search."""
+    if source.motion is not None:
+        return motion_program(source)
     features = list(source.targets[0].entry.equation.feature_names)
     targets = [target.name for target in source.targets]
     chosen: Any = targets[0] if len(targets) == 1 else targets
-    file = source.result.get("data")
-    file = file.get("path") if isinstance(file, Mapping) else file
-    path = "data.csv" if file in (None, "", "-") else str(file)
     arguments = changed(source.model)
     own = [name for name, value in arguments.items() if not _is_literal(value)]
     written = ", ".join(
         f"{name}=..." if name in own else f"{name}={value!r}" for name, value in arguments.items()
     )
-    lines = ["import pandas as pd", "", "from gsr import GSRRegressor", ""]
-    lines += [f"table = pd.read_csv({path!r})"]
+    lines = _reading(source, "GSRRegressor")
     columns = [json.dumps(each, ensure_ascii=False) for each in (features, chosen)]
     lines += [f"X, y = table[{columns[0]}], table[{columns[1]}]"]
     lines += [f"model = GSRRegressor({written}).fit(X, y)"]
     lines += [f"# {name} was an object of your own: put it in" for name in own]
     return "\n".join([*lines, "print(model.equations_)"])
+
+
+def _reading(source: Source, kind: str) -> list[str]:
+    file = source.result.get("data")
+    file = file.get("path") if isinstance(file, Mapping) else file
+    path = "data.csv" if file in (None, "", "-") else str(file)
+    imports = ["import pandas as pd", "", f"from gsr import {kind}", ""]
+    return [*imports, f"table = pd.read_csv({path!r})"]
+
+
+def motion_program(source: Source) -> str:
+    """Return a Python program that repeats the search for equations of motion."""
+    told = source.result.get("motion")
+    time = told.get("time", "t") if isinstance(told, Mapping) else "t"
+    model = source.motion
+    arguments = ", ".join(f"{name}={value!r}" for name, value in changed(model).items())
+    lines = _reading(source, "GSRDynamics, GSRRegressor")
+    inputs = f", u=table[{model.inputs_!r}]" if model.inputs_ else ""
+    lines += [f"model = GSRDynamics({arguments})"]
+    lines += [f"model.fit(table[{model.states_!r}], table[{time!r}]{inputs})", "model.print()"]
+    return "\n".join(lines)
 
 
 def _is_literal(value: Any) -> bool:

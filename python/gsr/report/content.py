@@ -51,7 +51,9 @@ class Target:
         """The rows to draw, with what the law says about them."""
         if self.X is None or self.y is None:
             return None
-        return Rows.of(self.entry, self.X, self.y)
+        sigma = plotting.given_sigma(self.entry)
+        is_own = sigma is not None and len(sigma) == len(self.y)
+        return Rows.of(self.entry, self.X, self.y, sigma if is_own else None)
 
     @property
     def entry(self) -> FrontEntry:
@@ -71,6 +73,9 @@ class Source:
     config: str | None = None
     run: Path | None = None
     missing: Sequence[str] = ()
+    #: Equations of motion, and the series that are drawn.
+    motion: Any = None
+    trajectories: Sequence[Any] = ()
 
     @property
     def n_rows(self) -> int:
@@ -115,12 +120,18 @@ def of_model(model: Any) -> Source:
             columns[target.name] = data.y
     gone = any(target.X is None for target in targets)
     missing = ["The model was loaded without its training rows: they are not drawn."] * gone
-    return Source(targets, columns, missing=missing)
+    motion, series = _motion(model), getattr(model, "trajectories_", ())
+    return Source(targets, columns, missing=missing, motion=motion, trajectories=series)
+
+
+def _motion(model: Any) -> Any:
+    """Return the model if it is one of equations of motion."""
+    return model if hasattr(model, "simulate") else None
 
 
 def _models(model: Any) -> dict[str, Any]:
-    several: Mapping[str, Any] | None = getattr(model, "models_", None)
-    return dict(several) if several else {model.equation_.target_name: model}
+    several: Mapping[str, Any] = getattr(model, "models_", None) or {"": model}
+    return {each.equation_.target_name: each for each in several.values()}
 
 
 def _target(name: str, model: Any) -> Target:
@@ -147,13 +158,33 @@ def read(run: str | PathLike[str]) -> Source:
     result = _result(folder / "result.json", missing)
     history = _history(folder / "history.csv", missing)
     columns = _columns(folder / "sample.csv", "the rows are not drawn", missing)
-    models = _loaded(folder / "model.json", missing)
-    targets = [_of_run(name, model, columns, history) for name, model in models.items()]
+    model = _loaded(folder / "model.json", missing)
+    models = {} if model is None else _models(model)
+    targets = [_of_run(name, each, columns, history) for name, each in models.items()]
     if columns and any(target.X is None for target in targets):
         missing.append("sample.csv lacks columns of the law: its rows are not drawn.")
     config = config_file(folder)
     text = config.read_text(encoding="utf-8", errors="replace") if config.is_file() else None
-    return Source(targets, columns, result, history, text, folder, missing)
+    motion = _motion(model)
+    series = [] if motion is None else _series(motion, columns, result)
+    return Source(targets, columns, result, history, text, folder, missing, motion, series)
+
+
+def _series(motion: Any, columns: Mapping[str, Array], result: Mapping[str, Any]) -> list[Any]:
+    """Return the measured series among the columns of a run."""
+    from gsr.dynamics import trajectories
+
+    told = result.get("motion")
+    time = str(told.get("time")) if isinstance(told, Mapping) else ""
+    names = [*motion.states_, *motion.inputs_]
+    if time not in columns or any(name not in columns for name in names):
+        return []
+    table = np.column_stack([columns[name] for name in names])
+    x, u = table[:, : len(motion.states_)], table[:, len(motion.states_) :]
+    try:
+        return trajectories.read(x, columns[time], u=u if u.shape[1] else None)
+    except GSRError:
+        return []
 
 
 def config_file(folder: Path) -> Path:
@@ -177,17 +208,17 @@ def _result(path: Path, missing: list[str]) -> dict[str, Any]:
     return found
 
 
-def _loaded(path: Path, missing: list[str]) -> dict[str, Any]:
+def _loaded(path: Path, missing: list[str]) -> Any:
     from gsr import saving
 
     if not path.is_file():
         missing.append("There is no model.json: no law has been written yet.")
-        return {}
+        return None
     try:
-        return _models(saving.load(path))
+        return saving.load(path)
     except GSRError as error:
         missing.append(f"The model cannot be read: {error}")
-        return {}
+        return None
 
 
 def _columns(path: Path, what: str, missing: list[str]) -> dict[str, Array]:
@@ -249,6 +280,12 @@ def solved(equation: Equation, form: Any) -> dict[str, Any]:
     """Return target = form likewise."""
     name = equation.target_name
     return {"text": f"{name} = {form}", "parts": mathml.solved(name, form)}
+
+
+def reading(laws: Any) -> dict[str, Any]:
+    """Return the laws of a front that a person reads, and the others."""
+    shown = laws.short()
+    return {"shown": shown, "rest": [row for row in laws if row not in shown]}
 
 
 def is_solved(equation: Equation) -> bool:
@@ -313,6 +350,8 @@ class Picture(NamedTuple):
 
 #: What is seen in the pictures of a target, which has the place of ``{}``.
 CAPTIONS = {
+    "law": "The law and the measurements of {}, with the interval that holds 95 % of new ones. Of "
+    "several features the others are averaged over, and the measurements moved by what they do.",
     "front": "Each point is a law: its error in {} against its complexity. The chosen one is "
     "orange.",
     "fit": "What the law predicts for {} against what was measured; on the line they agree.",
@@ -323,17 +362,38 @@ CAPTIONS = {
 }
 
 
-def pictures(target: Target, key: str) -> list[Picture]:
-    """Return all pictures that can be drawn of a target; `key` makes their names unique."""
+def pictures(
+    target: Target, key: str, instead: Mapping[str, Callable[[Axes], None]] | None = None
+) -> list[Picture]:
+    """Return all pictures that can be drawn of a target; `key` makes their names unique.
+
+    Some are drawn by `instead`, if it has their kind.
+    """
     front, entry = target.model.front_, target.entry
     draw = plotting.drawings(target.model, entry, target.history, target.rows)
     if not target.history:
         del draw["convergence"]
+    draw |= instead or {}
     finish = {"front": partial(plotting.label_front, entries=front, entry=entry)}
     found = []
-    for k, kind in enumerate(each for each in CAPTIONS if each in draw):
-        told = CAPTIONS[kind].format(target.name)
-        found.append(Picture(_svg(draw[kind], f"{key}-{k}", told, finish.get(kind)), told))
+    for k, kind in enumerate(draw):
+        told = CAPTIONS[kind.partition(" ")[0]].format(target.name)
+        found.append(Picture(svg(draw[kind], f"{key}-{k}", told, finish.get(kind)), told))
+    return found
+
+
+def motion_pictures(source: Source) -> list[Picture]:
+    """Return the pictures of measured and simulated series."""
+    from gsr.plotting import motion
+
+    if not source.trajectories:
+        return []
+    found = []
+    for k, (name, draw) in enumerate(motion.drawings(source.motion, source.trajectories).items()):
+        told = f"Points are measurements of {name}, the line is simulated from the first of them."
+        if name == "phase":
+            told = "The phase portrait: measured states are points, simulated ones the line."
+        found.append(Picture(svg(draw, f"m{k}", told), told))
     return found
 
 
@@ -341,15 +401,16 @@ def history_picture(history: Sequence[Progress]) -> Picture:
     """Return the picture of a search that has no law yet."""
     told = CAPTIONS["convergence"]
     draw = partial(plotting.convergence, history=history, exact=False, name="the target")
-    return Picture(_svg(draw, "h", told), told)
+    return Picture(svg(draw, "h", told), told)
 
 
-def _svg(
+def svg(
     draw: Callable[[Axes], None],
     key: str,
     told: str,
     finish: Callable[[Axes], None] | None = None,
 ) -> str:
+    """Return a drawing as an SVG element with a label; `finish` is called after the layout."""
     from io import StringIO
 
     figure = drawing.new_figure(*SIZE)
@@ -387,6 +448,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "law": law,
     "solved": solved,
     "is_solved": is_solved,
+    "reading": reading,
     "rounded": rounded,
     "constants": constants,
     "point": point,

@@ -109,6 +109,8 @@ class Outcome:
     more: Mapping[str, Any] = field(default_factory=dict)
     #: The command that repeats the run, given the configuration.
     command: str = "gsr fit --config"
+    #: Further columns of the rows, beside features and targets.
+    columns: Mapping[str, Array] = field(default_factory=dict)
 
     @cached_property
     def laws(self) -> dict[str, Laws]:
@@ -134,7 +136,7 @@ class Outcome:
 
         n = len(self.y)
         known = Rows(np.empty((n, 0)), np.empty(n), self.weights)
-        parameters = self.model.get_params(deep=False)
+        parameters = self.first.get_params(deep=False)
         fraction = parameters["validation_fraction"]
         if fraction is not None:
             known, _ = split(known, fraction, core_settings(parameters)["seed"])
@@ -201,8 +203,10 @@ class Outcome:
             rows = np.sort(np.random.default_rng(0).choice(n_rows, most, replace=False))
         targets = list(self.laws)
         y = self.y if self.is_one else self.y[:, : len(targets)]
-        table = np.column_stack([self.X[rows], y[rows]])
-        return as_csv((*self.first.equation_.feature_names, *targets), table.tolist())
+        names = self.first.equation_.feature_names
+        more = {name: column for name, column in self.columns.items() if name not in names}
+        table = np.column_stack([*(c[rows] for c in more.values()), self.X[rows], y[rows]])
+        return as_csv((*more, *names, *targets), table.tolist())
 
 
 def as_csv(names: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:

@@ -36,7 +36,6 @@ from gsr.exceptions import GSRError
 from gsr.runs.outcome import FORMAT, VERSION, Outcome
 
 if TYPE_CHECKING:
-    from gsr.estimator import GSRRegressor
     from gsr.runs.config import Config
 
 PathLike = str | os.PathLike[str]
@@ -308,16 +307,20 @@ def read(folder: PathLike) -> dict[str, Any]:
     return found
 
 
-def load_model(path: PathLike) -> GSRRegressor:
+def load_model(path: PathLike) -> Any:
     """Return the model of a model file or of a run folder."""
     from gsr import saving
+    from gsr.estimator import GSRRegressor
 
     place = Path(path)
     if place.is_dir():
         if not (has_result(place) and (place / "model.json").exists()):
             read(place)  # raises an error if it is no run folder
         place = place / "model.json"
-    return saving.load(place)
+    model = saving.load(place)
+    if not isinstance(model, GSRRegressor):
+        raise GSRError(f"{place} holds no law of a GSRRegressor: use gsr.load in Python")
+    return model
 
 
 def last_changed(paths: Iterable[Path]) -> float | None:

@@ -25,14 +25,14 @@ from gsr.exceptions import GSRError
 from gsr.files import read_whole, write_whole
 from gsr.library import Library, Transformation
 from gsr.prediction.inversion import Neighbours
-from gsr.saving.forms import HistoryForm, RowsForm, TargetForm, plain_number
+from gsr.saving.forms import HistoryForm, MotionForm, RowsForm, TargetForm, plain_number
 from gsr.selection import FrontEntry
 from gsr.selection.fitted import FittedLaw, LawLike
 from gsr.selection.rounding import Rounded
 from gsr.transformation import BUILTINS, Symbolic
 
 if TYPE_CHECKING:
-    from gsr.estimator import GSRRegressor
+    from gsr.groups.law import GroupTable
     from gsr.saving.forms import DocumentForm
 
 FORMAT = "gsr model"
@@ -42,27 +42,45 @@ WIDTH = 100
 
 def save(model: Any, path: str | PathLike[str]) -> None:
     """Write a fitted model to a file; see `GSRRegressor.save`."""
+    write_whole(text(model), path)
+
+
+def text(model: Any) -> str:
+    """Return what the file of a fitted model holds."""
     if not (getattr(model, "front_", None) or getattr(model, "models_", None)):
         raise GSRError("only a fitted model can be saved: call fit first")
     writer = Writer()
     content = writer.model(model)
     own = writer.transformations.values()
     document = {
-        "format": FORMAT,
-        "format_version": VERSION,
-        "gsr_version": gsr.__version__,
-        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "transformations": {entry.name: _described(entry) for entry in own},
         "libraries": writer.libraries,
         "model": content,
         "training_rows": writer.training_rows,
     }
+    return document_text(document)
+
+
+def document_text(content: Mapping[str, Any]) -> str:
+    """Return a model, as plain data, with the format and the checksum of its file."""
+    document = {
+        "format": FORMAT,
+        "format_version": VERSION,
+        "gsr_version": gsr.__version__,
+        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        **content,
+    }
     head = {"format": FORMAT, "checksum": _checksum(document)}
-    write_whole(_written({**head, **document}) + "\n", path)
+    return _written({**head, **document}) + "\n"
 
 
-def load(path: str | PathLike[str], transformations: Sequence[Transformation] = ()) -> GSRRegressor:
-    """Read a model that `GSRRegressor.save` has written.
+def write_document(content: Mapping[str, Any], path: str | PathLike[str]) -> None:
+    """Write a model, as plain data, to a file."""
+    write_whole(document_text(content), path)
+
+
+def load(path: str | PathLike[str], transformations: Sequence[Transformation] = ()) -> Any:
+    """Read a model that the `save` of an estimator has written.
 
     Parameters
     ----------
@@ -73,7 +91,7 @@ def load(path: str | PathLike[str], transformations: Sequence[Transformation] = 
 
     Returns
     -------
-    GSRRegressor
+    GSRRegressor, GSRDynamics, GSRForm or GSRImplicit
         Fitted. It predicts the same, bit for bit; its training data are not in it.
 
     Raises
@@ -83,7 +101,16 @@ def load(path: str | PathLike[str], transformations: Sequence[Transformation] = 
     """
     try:
         own = _by_name(transformations)
-        return _model(_document(read_whole(path)), own)
+        document = _document(read_whole(path))
+        if "implicit" in document:
+            from gsr.implicit import files
+
+            return files.model(document["implicit"])
+        if "form" in document:
+            from gsr.forms import estimator
+
+            return estimator.read(document["form"])
+        return _model(document, own)
     except GSRError as error:
         name = os.fspath(path)
         raise GSRError(str(error) if str(name) in str(error) else f"{name}: {error}") from error
@@ -135,7 +162,7 @@ def _check_checksum(document: Mapping[str, Any]) -> None:
         )
 
 
-def _model(document: dict[str, Any], own: Mapping[str, Transformation]) -> GSRRegressor:
+def _model(document: dict[str, Any], own: Mapping[str, Transformation]) -> Any:
     # These need the estimator, which needs scikit-learn.
     from gsr.saving import forms
     from gsr.saving.rebuild import Reader
@@ -270,7 +297,10 @@ class Writer:
             },
         }
         targets = [{"name": str(k), "model": self.model(m)} for k, m in several.items()]
-        return {**TargetForm.model_validate(form).model_dump(), "targets": targets}
+        written = {**TargetForm.model_validate(form).model_dump(), "targets": targets}
+        if "largest_" in found:
+            written["motion"] = MotionForm.model_validate(model).model_dump()
+        return written
 
     def _parameters(self, parameters: Mapping[str, Any]) -> tuple[Plain, Plain]:
         kept: dict[str, Plain] = {}
@@ -293,6 +323,11 @@ class Writer:
             return {MARK + "library": self.libraries[self.library(value)]}
         if isinstance(value, Transformation):
             return {MARK + "transformation": self._own(value)}
+        if hasattr(value, "get_params"):
+            kept, left_out = self._parameters(value.get_params(deep=False))
+            if left_out:
+                raise TypeError("; ".join(f"{name}: {why}" for name, why in left_out.items()))
+            return {MARK + "regressor": kept}
         if isinstance(value, np.ndarray):
             value = value.tolist()
         if isinstance(value, list | tuple):
@@ -340,6 +375,7 @@ class Writer:
             "equation": self.equation(entry.equation),
             **{name: _known(entry, name) for name in ("left_out", "length", "uncertainty")},
             "rounded": self._rounded(entry),
+            **_groups(getattr(entry.equation, "groups", None)),
         }
 
     def _rounded(self, entry: FrontEntry) -> dict[str, Any] | None:
@@ -373,13 +409,19 @@ class Writer:
 
 
 def _known(entry: FrontEntry, name: str) -> Any:
-    """Return a property that is computed from training data; None if it cannot be had."""
+    """Return a property that is computed from training data; None if that fails."""
     if entry.data is None and name not in vars(entry):
         return None
     try:
         return getattr(entry, name)
     except (GSRError, ArithmeticError, np.linalg.LinAlgError):
         return None
+
+
+def _groups(table: GroupTable | None) -> dict[str, Any]:
+    if table is None:
+        return {}
+    return {"groups": {**vars(table), "law": _law(table.law), "local": table.local.tolist()}}
 
 
 def _law(law: LawLike) -> dict[str, Any]:

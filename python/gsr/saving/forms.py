@@ -25,6 +25,7 @@ from pydantic import (
     StrictStr,
     Tag,
     ValidationError,
+    model_serializer,
 )
 from pydantic_core import PydanticCustomError
 
@@ -288,6 +289,20 @@ class RoundedForm(Form):
     equation: EquationForm
 
 
+class GroupsForm(Form):
+    """Constants of each group; see `gsr.groups.law.GroupTable`."""
+
+    column: StrictStr
+    labels: Annotated[list[StrictStr], Field(min_length=1)]
+    law: LawForm
+    constants: FiniteTable
+    deviations: Table
+    local: list[Flag]
+    descriptions: list[StrictStr]
+    letters: list[StrictStr]
+    chances: Vector
+
+
 class EntryForm(Form):
     text: StrictStr | None = None
     complexity: Whole
@@ -305,6 +320,12 @@ class EntryForm(Form):
     equation: EquationForm
     uncertainty: UncertaintyForm | None = None
     rounded: RoundedForm | None = None
+    groups: GroupsForm | None = None
+
+    @model_serializer(mode="wrap")
+    def _plain(self, plain: Callable[[EntryForm], dict[str, Any]]) -> dict[str, Any]:
+        """Leave out what laws without groups do not have."""
+        return {k: v for k, v in plain(self).items() if k != "groups" or v is not None}
 
 
 # ---- models ------------------------------------------------------------------------------------
@@ -339,8 +360,21 @@ class NamedForm(Form):
     model: TargetForm
 
 
+class MotionForm(Form):
+    """What `GSRDynamics` knows beside the laws of its states."""
+
+    n_states_: Annotated[int, BeforeValidator(_whole(1))]
+    n_inputs_: Whole
+    largest_: Number
+    feature_names_: Annotated[list[StrictStr], Field(min_length=1)]
+    noise_: dict[str, Number]
+    simulation_error_: dict[str, Number]
+    standard_errors_: dict[str, Vector]
+
+
 class ModelForm(TargetForm):
     targets: list[NamedForm]
+    motion: MotionForm | None = None
 
 
 class AttributesForm(Form):

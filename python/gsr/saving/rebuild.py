@@ -14,12 +14,13 @@ from gsr.encoding.rows import ONE, Argument, Matrix, Part, Row, rows
 from gsr.equation import Equation, check_names, nonzero
 from gsr.estimator import GSRRegressor
 from gsr.exceptions import GSRError
+from gsr.groups.law import GroupedEquation, GroupTable
 from gsr.library import Library, Transformation
 from gsr.prediction.inversion import Branches, Inversion, Neighbours, SignRule
 from gsr.saving import MARK, forms
 from gsr.search import Progress
 from gsr.selection import FrontEntry
-from gsr.selection.fitted import FittedLaw
+from gsr.selection.fitted import FittedLaw, constants
 from gsr.selection.noise import Noise
 from gsr.selection.poles import Poles
 from gsr.selection.rounding import Rounded
@@ -44,10 +45,12 @@ class Reader:
 
     # ---- the model ---------------------------------------------------------------------------
 
-    def model(self, form: forms.TargetForm, where: str = "model") -> GSRRegressor:
+    def model(self, form: forms.TargetForm, where: str = "model") -> Any:
         """Return an estimator with all that it has found."""
-        model = GSRRegressor(**self._parameters(form))
-        for name, value in self._attributes(form, f"{where}.attributes").items():
+        motion = form.motion if isinstance(form, forms.ModelForm) else None
+        model = self._unfitted(form, motion is not None)
+        attributes = self._attributes(form, f"{where}.attributes", type(model))
+        for name, value in {**attributes, **dict(motion or ())}.items():
             setattr(model, name, value)
         if form.features is not None:
             self._name_features(model, form, where)
@@ -64,8 +67,15 @@ class Reader:
         model.history_ = [Progress(*values) for values in zip(*columns, strict=True)]
         return model
 
-    def _parameters(self, form: forms.TargetForm) -> dict[str, Any]:
-        known = GSRRegressor().get_params(deep=False)
+    def _unfitted(self, form: forms.TargetForm, is_motion: bool) -> Any:
+        if not is_motion:
+            return GSRRegressor(**self._parameters(form, GSRRegressor))
+        from gsr.dynamics.estimator import GSRDynamics
+
+        return GSRDynamics(**self._parameters(form, GSRDynamics))
+
+    def _parameters(self, form: forms.TargetForm, kind: type) -> dict[str, Any]:
+        known = kind().get_params(deep=False)
         others = sorted(set(form.parameters) - set(known))
         if others:
             warnings.warn(
@@ -86,17 +96,20 @@ class Reader:
             return forms.read(forms.NumberForm, {"number": value[MARK + "number"]}, where).number
         if set(value) == {MARK + "transformation"}:
             return self._transformation(value[MARK + "transformation"], where)
+        if set(value) == {MARK + "regressor"}:
+            given = self._parameter(value[MARK + "regressor"], where)
+            return GSRRegressor(**given)
         if set(value) == {MARK + "library"}:
             return self._library(forms.read(forms.LibraryForm, value[MARK + "library"], where))
         return {key: self._parameter(item, f"{where}.{key}") for key, item in value.items()}
 
-    def _attributes(self, form: forms.TargetForm, where: str) -> dict[str, Any]:
+    def _attributes(self, form: forms.TargetForm, where: str, made: type) -> dict[str, Any]:
         found = {}
         for name, value in form.attributes.items():
             place = f"{where}.{name}"
             if not re.fullmatch(r"[a-z][a-z0-9_]*_", name) or name in DERIVED:
                 raise GSRError(f"{place} is no attribute of a fitted model")
-            if hasattr(GSRRegressor, name):
+            if hasattr(made, name):
                 raise GSRError(f"{place} is not stored, but found from the laws")
             found[name] = self._parameter(value, place)
             if not isinstance(found[name], bool | int | float | str | None):
@@ -138,8 +151,17 @@ class Reader:
 
     def _entry(self, form: forms.EntryForm, names: Names, where: str) -> FrontEntry:
         law = _law(form.law)
+        table = None if form.groups is None else _groups(form.groups, f"{where}.groups")
+        if table is not None:
+            names = ((*names[0], *table.letters), names[1])
+            check_names(*names, len(names[0]))
+
+        def equation(found: Any, law: FittedLaw, where: str) -> Equation:
+            plain = self._equation(found, law, names, where)
+            return plain if table is None else GroupedEquation(**{**vars(plain), "groups": table})
+
         made: dict[str, Any] = {
-            "equation": self._equation(form, law, names, where),
+            "equation": equation(form, law, where),
             "level": form.level,
             "poles": Poles(**dict(form.poles)),
         }
@@ -152,8 +174,7 @@ class Reader:
         if form.rounded is not None:
             shorter = _law(form.rounded.law)
             made["rounded"] = Rounded(shorter, tuple(form.rounded.texts), form.rounded.bits)
-            equation = self._equation(form.rounded, shorter, names, f"{where}.rounded")
-            made["rounded_equation"] = equation
+            made["rounded_equation"] = equation(form.rounded, shorter, f"{where}.rounded")
         entry = FrontEntry(
             form.complexity, form.rmse, form.exact, form.n_constants, form.bits,
             make=_no_data, law=law, held_out=form.held_out,
@@ -223,6 +244,17 @@ def _no_data(law: Any) -> Equation:
 
 def _law(form: forms.LawForm) -> FittedLaw:
     return FittedLaw(**{**dict(form), "phi": tuple(form.phi), "psi": tuple(form.psi)})
+
+
+def _groups(form: forms.GroupsForm, where: str) -> GroupTable:
+    law, (n_groups, n) = _law(form.law), (len(form.labels), len(form.local))
+    shapes = {form.constants.shape, form.deviations.shape}
+    lengths = {len(form.descriptions), len(form.chances), len(constants(law))}
+    if shapes != {(n_groups, n)} or lengths != {n} or len(form.letters) != sum(form.local):
+        raise GSRError(f"{where}: the parts of the table do not fit each other")
+    lists = ("labels", "descriptions", "letters")
+    plain = {name: tuple(getattr(form, name)) for name in lists}
+    return GroupTable(**{**dict(form), **plain, "law": law, "local": np.array(form.local)})
 
 
 def _check_matrices(matrices: Any, library: Library, n_features: int, where: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain, islice
@@ -32,12 +31,11 @@ from gsr.selection.fitted import FittedLaw, Training
 from gsr.selection.grammar import basis_function
 from gsr.selection.kinds import bits_above, has_length, of_different_kinds, shortest_first
 from gsr.selection.noise import OF_MEDIAN, Loss, Noise, neighbour_values, robust_scale
-from gsr.selection.residuals import Indices
 from gsr.selection.simplify import duplicates
 from gsr.selection.target_scale import attempted, residuals
 from gsr.threads import one_thread
 from gsr.traits import DIVISION, LOGARITHM, TANGENT
-from gsr.transformation import Array
+from gsr.transformation import Array, Indices
 
 #: Laws of a rough ranking whose description lengths are compared.
 FEW = 6
@@ -45,8 +43,8 @@ FEW = 6
 LEAST_LOOKED_AT = 30
 #: A law that is beaten in complexity and error is given up for one that takes so many bits more.
 BITS_OF_DOMINATION = 3.0
-#: Laws whose predictions differ by less than this part of the error are one law in other words.
-SAME_WORDS = 1e-3
+#: Laws whose predictions differ by less than this part of the error are the same law.
+SAME_PREDICTIONS = 1e-3
 #: Bits that a better law must save the residuals, beyond its constants, so that those of another
 #: are not noise.
 OUTDONE_BITS = 12.0
@@ -84,7 +82,7 @@ def best(
 def _safest(
     ranked: Sequence[FrontEntry], policy: str, by_length: bool, until: float | None
 ) -> FrontEntry:
-    """Return the best law that is tame, or a wild one that describes the data much better.
+    """Return the best law that is well behaved, or one that describes the data much better.
 
     A term that lives on one or two rows is fitted to their noise, and the error of a law with
     several solutions for y is that of the nearest one, which new rows do not tell: such laws are
@@ -121,24 +119,24 @@ def _undominated(among: Sequence[FrontEntry], chosen: FrontEntry) -> FrontEntry:
 
 
 def _plainest(ranked: Sequence[FrontEntry], chosen: FrontEntry) -> FrontEntry:
-    """Return the chosen law in its plainest words: y = 475 x, not y^3 = 1.07e8 x^3."""
+    """Return the simplest law with the same predictions: y = 475 x, not y^3 = 1.07e8 x^3."""
     if chosen.data is None:
         return chosen
     near = ranked[:LEAST_LOOKED_AT]
     plain = (entry for entry in near if entry.left_nodes <= chosen.left_nodes)
-    return _first_that_says_the_same(plain, chosen) or chosen
+    return _first_with_same_predictions(plain, chosen) or chosen
 
 
 def with_least_complexity(chosen: FrontEntry, entries: Sequence[FrontEntry]) -> FrontEntry:
-    """Return an entry with the complexity of the simplest law that is the same in other words."""
+    """Return an entry with the complexity of the simplest law that predicts the same."""
     if chosen.data is None:
         return chosen
     by_size = sorted(entries, key=attrgetter("complexity"))
-    simplest = _first_that_says_the_same(by_size, chosen)
+    simplest = _first_with_same_predictions(by_size, chosen)
     return replace(chosen, complexity=simplest.complexity) if simplest else chosen
 
 
-def _first_that_says_the_same(
+def _first_with_same_predictions(
     entries: Iterable[FrontEntry], chosen: FrontEntry
 ) -> FrontEntry | None:
     """Return the first simpler law whose predictions differ by less than the error could show."""
@@ -147,11 +145,9 @@ def _first_that_says_the_same(
         simpler = entry.complexity < chosen.complexity
         if simpler and abs(_error(entry) - error) <= AS_GOOD * error:
             assert chosen.data is not None
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                values = [each.equation.predict(chosen.data.X) for each in (entry, chosen)]
-            difference = np.abs(values[0] - values[1])
-            if np.isfinite(difference).all() and difference.max() <= SAME_WORDS * chosen.rmse:
+            mine, other = (e.equation.solution(chosen.data.X).values for e in (entry, chosen))
+            difference = np.abs(mine - other)
+            if np.isfinite(difference).all() and difference.max() <= SAME_PREDICTIONS * chosen.rmse:
                 return entry
     return None
 
@@ -171,7 +167,7 @@ def pareto(entries: Sequence[FrontEntry], chosen: FrontEntry) -> list[FrontEntry
 
 
 def _dominates(one: FrontEntry, other: FrontEntry) -> bool:
-    """Tell whether a law is no more complex than another, and has no larger error."""
+    """Return whether a law is no more complex than another, and has no larger error."""
     return one.complexity <= other.complexity and _error(one) <= _error(other)
 
 
@@ -186,7 +182,7 @@ def marked(entry: FrontEntry, chosen: FrontEntry) -> FrontEntry:
 
 
 def without_copies(entries: Sequence[FrontEntry], chosen: FrontEntry, X: Array) -> list[FrontEntry]:
-    """Leave out laws that are another one in other words; the chosen one stays."""
+    """Return the laws without those that predict what an earlier one does; the chosen one stays."""
     same = duplicates([entry.equation for entry in entries], X)
     return [entry for k, entry in enumerate(entries) if k not in same or entry is chosen]
 
@@ -210,7 +206,7 @@ LAWS = 20
 
 
 def note(chosen: FrontEntry, entries: Sequence[FrontEntry]) -> str:
-    """Say which rows rule a law that was fitted by least squares, and which law the others say.
+    """Return a remark on rows that dominate a least-squares fit, with the law that fits the others.
 
     Empty if no row is far from the others, or the law is as good without it.
     """
@@ -265,7 +261,7 @@ def _best(entries: Sequence[FrontEntry], robust: Training) -> FittedLaw | None:
 
 
 def _is_as_good(chosen: FrontEntry, best: FittedLaw, robust: Training, rows: Indices) -> bool:
-    """Tell whether the chosen law says the same of most rows, or the rows are no outliers."""
+    """Return whether the chosen law agrees on most rows, or the rows are no outliers."""
     left, here = residuals(best, robust), residuals(chosen.law, robust)
     if not np.isfinite(left).all():
         return True
@@ -282,6 +278,8 @@ SHORTEST = "shortest description"
 LONGEST = 60
 #: How a choice by the row of the table is called.
 BY_INDEX = "index"
+#: Chosen among laws for a derivative.
+BY_SERIES = "series"
 #: Laws of other kinds that are compared with the chosen one.
 COMPARED = 3
 NAMES = {
@@ -318,7 +316,7 @@ def why(
     criterion: str,
     value: float | None,
 ) -> str:
-    """Say why a law was chosen."""
+    """Return why a law was chosen."""
     if chosen.exact:
         return "exact to rounding"
     if not all(map(has_length, others)):
@@ -363,6 +361,8 @@ def _compared(chosen: FrontEntry, rival: FrontEntry) -> str:
 def _by_criterion(criterion: str, value: float | None) -> str:
     if criterion == BY_INDEX:
         return "chosen by its number in the table"
+    if criterion == BY_SERIES:
+        return "its integral describes the measured series in the fewest bits"
     if criterion.startswith("simplest within"):
         return f"the simplest law with an error within {criterion.split()[-1]} of the least"
     name = NAMES.get(criterion, f"least value of {criterion}")
@@ -376,7 +376,7 @@ def written(entry: FrontEntry) -> str:
 
 
 def pole(entry: FrontEntry) -> str:
-    """Say what is wrong with a law between the rows, and where."""
+    """Return what is wrong with a law between the rows, and where."""
     found = entry.poles
     what = "has a pole" if found.reason in (DIVISION, LOGARITHM, TANGENT) else "is undefined"
     if found.where is None:

@@ -15,7 +15,7 @@ import numpy as np
 from gsr.deadline import in_time
 from gsr.encoding.rows import factors, is_constant
 from gsr.exceptions import GSRError, suggestion
-from gsr.selection.fitted import LawLike, Training, constants, structure
+from gsr.selection.fitted import LawLike, Training, constants, inner_constants, structure
 from gsr.selection.grammar import NO_SIGNS, law_structure_bits, simple_fraction
 from gsr.selection.target_scale import TargetScale, errors_on_one_side, residuals
 from gsr.transformation import Array
@@ -110,7 +110,7 @@ def check(criterion: Criterion) -> None:
 
 
 def is_known(name: str) -> bool:
-    """Tell whether this is the name of a criterion."""
+    """Return whether this is the name of a criterion."""
     return name in CRITERIA[:-1] or _WITHIN.fullmatch(str(name)) is not None
 
 
@@ -285,17 +285,18 @@ def structure_bits(entry: FrontEntry, signs: Mapping[int, int] = NO_SIGNS) -> fl
 
     `signs` maps the terms whose coefficient is 1 or -1, and so is not written, to it.
     """
-    bits = _expression_bits(entry.law, *entry.libraries, entry.n_features, signs)
+    bits = expression_bits(entry.law, *entry.libraries, entry.n_features, signs)
     return bits + _branch_bits(entry)
 
 
-def _expression_bits(
+def expression_bits(
     law: LawLike,
     library: Library,
     target_library: Library,
     n_features: int,
     signs: Mapping[int, int] = NO_SIGNS,
 ) -> float:
+    """Return the bits of a law's expression without its constants."""
     bits = law_structure_bits(law.psi, law.phi, library, target_library, n_features, signs)
     rows = (each for matrix in law.phi for row in factors(matrix, library) for each in row.walk())
     # Oscillations whose frequency is fitted.
@@ -328,8 +329,7 @@ def priced_length(law: LawLike, data: Training) -> float:
     if not math.isfinite(rough):
         return math.inf
     libraries = (data.library, data.target_library)
-    inside = constants(law)[len(law.phi) + len(law.psi) - 1 :]
-    fractions = tuple(map(simple_fraction, inside.tolist()))
+    fractions = tuple(map(simple_fraction, inner_constants(law).tolist()))
     written = _Written((structure(law), fractions), data.X.shape[1], *libraries, law)
     return rough - BITS_PER_NODE * law.complexity + _price(written)
 
@@ -347,11 +347,11 @@ class _Written:
 
 @lru_cache(maxsize=4096)
 def _price(law: _Written) -> float:
-    return _expression_bits(law.law, law.library, law.target_library, law.n_features)
+    return expression_bits(law.law, law.library, law.target_library, law.n_features)
 
 
 def _branch_bits(entry: FrontEntry) -> float:
-    """Return what it takes to say which solution for y is meant, if no rule of the law says so.
+    """Return the bits that select the solution for y, where no rule of the law selects it.
 
     That is one bit for each row, or the greater residuals if one side is meant for all.
     """
@@ -367,7 +367,7 @@ def _branch_bits(entry: FrontEntry) -> float:
 
 
 def _on_one_branch(entry: FrontEntry) -> bool:
-    """Tell whether g does not repeat, and all measured y lie on one side of its mirror."""
+    """Return whether g does not repeat, and all measured y lie on one side of its mirror."""
     assert entry.data is not None
     known = TargetScale(entry.law, entry.data).entry
     if known is None or known.period or not known.has_inverse:

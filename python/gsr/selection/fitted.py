@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gsr import _core
 from gsr.encoding import evaluate, law_complexity
@@ -16,9 +16,9 @@ from gsr.encoding.rows import WEIGHTED, factors
 from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.selection.noise import Loss, Noise
-from gsr.transformation import Array
+from gsr.transformation import Array, Indices
 
-#: What a law that cannot be fitted or inverted may raise; it is left out, the others stay.
+#: What fitting or inverting a law may raise; such a law is left out.
 FAILURES = (GSRError, ArithmeticError, ValueError, IndexError, np.linalg.LinAlgError)
 #: Rows of data in memory at a time.
 BLOCK = 16384
@@ -30,7 +30,6 @@ TINY = float(np.finfo(float).tiny)
 
 AnyMatrix = Sequence[Sequence[Any]]
 Weigh = Callable[[Array], Array]
-Indices = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +40,11 @@ class FittedLaw:
     psi: tuple[AnyMatrix, ...]
     alpha: Array
     beta: Array  # the first is 1
-    complexity: int
-    rmse: float  # on the scale of y
-    transformed_error: float  # relative to the spread of g(y)
-    exact: bool  # whether the residual is at rounding level and the law short to describe
-    bits: float  # description length
+    complexity: int = 0
+    rmse: float = math.inf  # on the scale of y
+    transformed_error: float = math.inf  # relative to the spread of g(y)
+    exact: bool = False  # whether the residual is at rounding level and the law short to describe
+    bits: float = 0.0  # description length
 
     @classmethod
     def of(cls, law: LawLike, **changes: Any) -> FittedLaw:
@@ -158,7 +157,7 @@ class Weight(NamedTuple):
 
 
 def weights(law: LawLike) -> list[Weight]:
-    """Return the places of the free weights; a weight of exactly 1 is no constant."""
+    """Return the places of the free weights; a weight of exactly 1 is not a constant."""
     found = []
     for side in ("phi", "psi"):
         for term, matrix in enumerate(getattr(law, side)):
@@ -180,13 +179,18 @@ def constants(law: LawLike) -> Array:
     return np.concatenate([np.asarray(part, dtype=float) for part in parts])
 
 
+def inner_constants(law: LawLike) -> Array:
+    """Return the weights inside arguments, the last of `constants`."""
+    return constants(law)[len(law.phi) + len(law.psi) - 1 :]
+
+
 def with_constants(law: LawLike, values: Array) -> FittedLaw:
     """Return the law with other constants, in the order of `constants`."""
     k, p = len(law.phi), len(law.psi) - 1
     places = weights(law)
     sides = {side: [[list(r) for r in m] for m in getattr(law, side)] for side in ("phi", "psi")}
     for place, value in zip(places, values[k + p :], strict=True):
-        # A weight of exactly 1 or 0 would be no constant, and the others would move up.
+        # A weight of exactly 1 or 0 would not count as a constant, and the others would move up.
         free = float(np.nextafter(1.0, 2.0)) if value == 1.0 else float(value) or TINY
         sides[place.side][place.term][place.row][place.column] = free
     if places:
@@ -257,6 +261,27 @@ def variables(law: LawLike, library: Library) -> list[int]:
     """Return the numbers of the features that a law uses."""
     rows = (row for matrix in law.phi for row in factors(matrix, library))
     return sorted(set().union(*(row.argument.variables for row in rows)))
+
+
+def polished(residuals: Callable[[Array], Array], start: Array, evaluations: int) -> Array:
+    """Return the constants of least squares by Levenberg-Marquardt steps from a start.
+
+    They are scaled to 1, and stay where they are if a residual there is not finite.
+    """
+    if not len(start):
+        return start
+    from scipy.optimize import least_squares
+
+    unit = np.where(start == 0, 1.0, np.abs(start))
+    how: dict[str, Any] = dict.fromkeys(("xtol", "ftol", "gtol"), 1e-15)
+    how["method"] = "lm" if len(residuals(start)) >= len(start) else "trf"
+    try:
+        found = least_squares(
+            lambda step: residuals(start + unit * step), 0.0 * start, max_nfev=evaluations, **how
+        )
+    except (ValueError, np.linalg.LinAlgError):
+        return start
+    return np.asarray(start + unit * found.x)
 
 
 def norms(columns: Array) -> Array:

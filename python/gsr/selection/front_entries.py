@@ -1,4 +1,4 @@
-"""Laws of a search as front entries: with converged constants, on all rows, in fewer nodes.
+"""Laws of a search as front entries: constants refined, on all rows, with fewer nodes.
 
 If the features have errors too, the chosen law is fitted by orthogonal distance regression: the sum
 of ((y - g^-1(f(x + d)))/sigma_y)^2 + (d/sigma_x)^2 over the rows is minimised over the constants
@@ -6,9 +6,9 @@ and over d. For given constants every row has its nearest point on the law. Arou
 law is straight, and d drops out: what is left is a fit of y with the effective variance
 sigma_y^2 + (dy/dx)^2 sigma_x^2. Points and constants are improved in turn.
 
-A search that looks for what explains most may put `-1.5 (1 - x^2) + 1` where `1.5 x^2 - 0.5` says
-the same, or `x1^3` times `1/(x1 x2)`, which has no value at 0. The chosen law is multiplied out,
-and its powers merged, where that is shorter.
+A search that looks for what explains most may return `-1.5 (1 - x^2) + 1` instead of
+`1.5 x^2 - 0.5`, or `x1^3` times `1/(x1 x2)`, which has no value at 0. The chosen law is multiplied
+out, and its powers merged, where that is shorter.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from gsr.selection.variants import plainer
 from gsr.threads import one_thread
 from gsr.transformation import POWERS, Array
 
-#: A law with more constants for each row than this goes through the rows, whatever they are.
+#: A law with more constants for each row than this interpolates.
 MOST_CONSTANTS = 0.5
 #: Laws whose constants are refined under another loss than squares, which takes longer.
 MOST_WITH_LOSS = 60
@@ -96,7 +96,7 @@ def _fitted(
     found: list[LawLike] = []
     most = max(MOST_CONSTANTS * len(data.y), 2.0)
     laws = [law for law in laws if law.exact or len(constants(law)) <= most]
-    # Of laws without features only y = c: g(y) = c is the same.
+    # Of laws without features only y = c is kept: g(y) = c is the same.
     laws = [
         law
         for law in laws
@@ -128,7 +128,7 @@ def dispersion(laws: Sequence[LawLike], data: Training) -> float:
 def _converged(
     law: LawLike, data: Training, everything: Training | None, admits: Callable[[LawLike], bool]
 ) -> LawLike:
-    """Return a law with all its constants refined, in plain words; exact if it is so then."""
+    """Return a law with all its constants refined, and simplified; it may become exact."""
     if law.exact:
         plain = plainer(FittedLaw.of(law), data)
         if plain.complexity < law.complexity and admits(plain):
@@ -166,7 +166,7 @@ def without_failures(entries: Sequence[FrontEntry]) -> list[FrontEntry]:
 
 
 def with_squared_error(entry: FrontEntry) -> FrontEntry:
-    """Return an entry whose error is the root mean square, whatever loss it was chosen by."""
+    """Return an entry whose error is the root mean square, for any loss that it was chosen by."""
     if entry.data is None or entry.data.loss.is_squared or entry.exact:
         return entry
     return replace(entry, rmse=rmse(entry.law, replace(entry.data, loss=Loss())))
@@ -396,7 +396,7 @@ def _is_logarithm(matrix: AnyMatrix, library: Library) -> bool:
 
 
 def _may_shrink(equation: Equation) -> bool:
-    """Tell whether a sum stands in brackets, or a feature in two factors of a term."""
+    """Return whether a sum stands in brackets, or a feature in two factors of a term."""
     for matrix in equation.phi:
         powers: list[int] = []
         for row in factors(matrix, equation.library):

@@ -1,10 +1,9 @@
-"""Which laws are alternatives to each other, and which only say the same in other words."""
+"""Which laws are real alternatives, and which are the same law written differently."""
 
 from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -16,7 +15,6 @@ import numpy as np
 
 from gsr.deadline import in_time, is_late
 from gsr.equation import Equation
-from gsr.exceptions import PredictionWarning
 from gsr.selection import expressions
 from gsr.selection.criteria import rough_length
 from gsr.selection.entry import FrontEntry
@@ -33,7 +31,7 @@ MOST_KINDS = 8
 MOST_CANDIDATES = 40
 #: Probability of a law among the kinds that were found, below which the rows do not determine it.
 LEAST_SUPPORT = 0.95
-#: A law that takes so many bits more is no rival.
+#: Laws that take so many bits more are not compared.
 FAR_BEHIND = 12.0
 MOST_ODDS = 100.0
 #: Laws are the same kind if one can reproduce the other but for this part of its error.
@@ -57,7 +55,7 @@ class Kind(NamedTuple):
     terms: frozenset[str]  # shapes of the terms of the right side
 
     def covers(self, other: Kind) -> bool:
-        """Tell whether the other kind is this one, maybe with terms added or constants freed."""
+        """Return whether the other kind is this one, maybe with terms added or constants freed."""
         if self.left != other.left or len(self.terms) > len(other.terms):
             return False
         if self.terms == {CONSTANT}:
@@ -65,13 +63,13 @@ class Kind(NamedTuple):
         return all(any(_frees(term, wider) for wider in other.terms) for term in self.terms)
 
     def fixes(self, other: Kind) -> bool:
-        """Tell whether this kind is another one with numbers for some of its constants."""
+        """Return whether this kind is another one with numbers for some of its constants."""
         return len(self.terms) == len(other.terms) and self.covers(other)
 
 
 @lru_cache(maxsize=4096)
 def _frees(term: str, wider: str) -> bool:
-    """Tell whether a shape is another one, or that with fitted constants for its numbers."""
+    """Return whether a shape is another one, or that with fitted constants for its numbers."""
     pattern = re.escape(wider).replace(re.escape(FREE), FIXED)
     return term == wider or (FREE in wider and re.fullmatch(pattern, term) is not None)
 
@@ -160,7 +158,7 @@ def shortest_first(entries: Iterable[FrontEntry], until: float | None = None) ->
 
 
 def is_known(entry: FrontEntry) -> bool:
-    """Tell whether the bits of a law have been counted."""
+    """Return whether the bits of a law have been counted."""
     return entry.exact or "length" in vars(entry)
 
 
@@ -182,7 +180,7 @@ def _length(entry: FrontEntry) -> float:
 
 
 def has_length(entry: FrontEntry) -> bool:
-    """Tell whether the description length is known; of a law from a file it may not be."""
+    """Return whether the description length is known; of a law from a file it may not be."""
     return entry.data is not None or "length" in vars(entry)
 
 
@@ -201,7 +199,7 @@ def of_different_kinds(entries: Iterable[FrontEntry], count: int) -> list[FrontE
         own, values = spellings(entry.equation), _predicted(entry)
         if any(each.covers(kind) or kind.fixes(each) for each in kinds for kind in own):
             continue
-        kinds |= own  # of a copy too: its spelling with a term added is no other kind
+        kinds |= own  # of a copy too: its spelling with a term added is the same kind
         if any(map(_same, predictions, [values] * len(found), found)):
             continue
         found.append(entry)
@@ -213,7 +211,7 @@ def support(chosen: FrontEntry, entries: Iterable[FrontEntry], until: float | No
     """Return the probability of a law among the kinds of laws that were found; 1 if it is exact.
 
     It follows from their description lengths: two laws that differ by b bits have odds of 2^b.
-    Laws that run wild, or have a term that lives on one or two rows, do not count.
+    Laws with poles or extreme predictions, or with a term for one or two rows, do not count.
     """
     if chosen.exact:
         return 1.0
@@ -247,7 +245,7 @@ def determined(level: str, support: float) -> str:
 
 
 def _reproduces(entry: FrontEntry, other: FrontEntry) -> bool:
-    """Tell whether a law becomes another one for some constants."""
+    """Return whether a law becomes another one for some constants."""
     if entry.data is None or other.data is None:
         return False
     try:
@@ -265,13 +263,11 @@ def _predicted(entry: FrontEntry) -> Array:
     """Return predictions for some training rows; none if they are not known any more."""
     if entry.data is None:
         return np.empty(0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PredictionWarning)
-        return entry.equation.predict(some_rows(entry.data.X))
+    return entry.equation.solution(some_rows(entry.data.X)).values
 
 
 def _same(values: Array, others: Array, entry: FrontEntry) -> bool:
-    """Tell whether a law's values are those of another, but for what the data cannot tell."""
+    """Return whether a law's values are those of another, but for what the data cannot tell."""
     known = np.isfinite(values)
     if len(values) != len(others) or not known.any() or entry.data is None:
         return False

@@ -1,4 +1,4 @@
-"""Which variance function the data speak for, by the likelihood of laws fitted under each."""
+"""Choice of the variance function, by the likelihood of laws fitted under each."""
 
 from __future__ import annotations
 

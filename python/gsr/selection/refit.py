@@ -17,10 +17,9 @@ import numpy as np
 from gsr.selection.fitted import (
     STEP,
     FittedLaw,
-    Indices,
     LawLike,
     Training,
-    constants,
+    inner_constants,
     norms,
     triangle,
     variables,
@@ -28,7 +27,7 @@ from gsr.selection.fitted import (
     weights,
 )
 from gsr.selection.target_scale import TargetScale, rmse
-from gsr.transformation import Array
+from gsr.transformation import Array, Indices
 
 EPSILON = float(np.finfo(float).eps)
 #: The core's rules for a residual at rounding level (cpp/src/fitness.cpp, cpp/src/reduced.cpp).
@@ -174,7 +173,7 @@ def rounding_ratio(law: LawLike, data: Training) -> float:
     sizes = np.sqrt(squares)
     target = float(np.abs(scale.beta) @ (sizes[1 + k : 1 + k + p] + sizes[1 + k + p :][:p]))
     terms = float(np.abs(scale.alpha) @ sizes[1 : 1 + k])
-    inside = float(np.abs(constants(law)[k + p - 1 :]) @ sizes[1 + k + 2 * p :])
+    inside = float(np.abs(inner_constants(law)) @ sizes[1 + k + 2 * p :])
     size = target + min(terms + inside, CANCELLATION * target)
     ratio = sizes[0] / (EPSILON * size) if size > 0 else math.inf
     return float(ratio) if math.isfinite(ratio) else math.inf
@@ -216,8 +215,7 @@ def _interpolates(law: LawLike, data: Training, rows: RowWise) -> bool:
     if len(used) > 1:
         return False
     # A constant inside is fitted to the ends, too, so that they follow.
-    has_inner = len(constants(law)) > len(law.phi) + len(law.psi) - 1
-    return has_inner or not rows.ends_follow(data.X[:, used[0] - 1])
+    return bool(weights(law)) or not rows.ends_follow(data.X[:, used[0] - 1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +229,7 @@ class RowWise:
     def of(cls, law: LawLike, data: Training) -> RowWise:
         """Evaluate a law on all rows."""
         scale = TargetScale(law, data)
-        inner = np.abs(constants(law)[len(law.phi) + len(law.psi) - 1 :])
+        inner = np.abs(inner_constants(law))
         blocks = []
         for X, y, _ in data.blocks():
             terms, target = data.features(law, X) * scale.alpha, scale.g(y)
@@ -251,7 +249,7 @@ class RowWise:
             return np.asarray(self.target - self.terms @ factors)
 
     def hold(self, factors: Array | None = None) -> bool:
-        """Tell whether all but a few rows are at rounding level."""
+        """Return whether all but a few rows are at rounding level."""
         off = ~(np.abs(self.residuals(factors)) <= ROW_ROUNDINGS)
         return int(off.sum()) <= STRAY_ROWS * len(off)
 
@@ -272,7 +270,7 @@ class RowWise:
         return float(left.min()) / math.sqrt(len(self.target))
 
     def ends_follow(self, x: Array) -> bool:
-        """Tell whether the terms, fitted to the middle of x, predict the rows at its ends."""
+        """Return whether the terms, fitted to the middle of x, predict the rows at its ends."""
         n, k = self.terms.shape
         order, cut = np.argsort(x, kind="stable"), int(ENDS * n)
         inner, outer = order[cut : n - cut], np.concatenate([order[:cut], order[n - cut :]])

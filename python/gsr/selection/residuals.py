@@ -19,13 +19,12 @@ from itertools import islice
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from gsr.selection.fitted import LawLike, Training, constants
 from gsr.selection.target_scale import linear_rows
 from gsr.threads import one_thread
-from gsr.transformation import Array
+from gsr.transformation import Array, Indices
 
 ROUNDING = 1e-12
 #: Directions of a tested basis that the law itself absorbs up to this part are left out.
@@ -49,11 +48,9 @@ TAIL = 5.0
 LEAST_LEARNED = 60
 FOLDS = 4
 
-Indices = npt.NDArray[np.intp]
-
 
 def varies(column: Array) -> bool:
-    """Tell whether there is more than rounding in a column."""
+    """Return whether there is more than rounding in a column."""
     return bool(np.ptp(column) > ROUNDING * np.abs(column).max())
 
 
@@ -244,7 +241,7 @@ def _explained(scores: Scores, columns: Array) -> float:
     return _by_chance(p, float(along @ along), total, freedom - p)
 
 
-# ---- anything at all -----------------------------------------------------------------------------
+# ---- structure of any form -----------------------------------------------------------------------
 
 
 def learned(scores: Scores, prediction: Array, X: Array) -> float:
@@ -296,7 +293,7 @@ VARYING_SIZE = 0.003
 
 
 def residual_level(law: LawLike, data: Training, most_rows: int = MOST_ROWS) -> Level:
-    """Tell whether the residual of a law is noise; see `gsr.selection.FrontEntry.level`."""
+    """Return whether the residual of a law is noise; see `gsr.selection.FrontEntry.level`."""
     if law.exact:
         return "rounding"
     prediction, residuals, jacobian = linear_rows(law, data)

@@ -1,4 +1,4 @@
-"""Laws in their shortest readable form, and laws that say the same.
+"""Laws in their shortest readable form, and laws that predict the same.
 
 SymPy may shorten a law, but it knows nothing of rounding and of the range of the data. So nothing
 is kept that does not give the same values on sample rows, or that reads no shorter.
@@ -7,7 +7,6 @@ is kept that does not give the same values on sample rows, or that reads no shor
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -18,7 +17,6 @@ from gsr.deadline import TimeUp, deadline
 from gsr.encoding import evaluate
 from gsr.encoding.sympy_forms import written
 from gsr.encoding.writing import shown_name
-from gsr.exceptions import PredictionWarning
 from gsr.transformation import Array
 
 if TYPE_CHECKING:
@@ -46,7 +44,7 @@ def implicit(equation: Equation, X: Array | None = None) -> str:
     if equation.text:
         return equation.text
     if equation not in _implicit:
-        left = equation._left()  # names are free text: " = " may be in them
+        left = equation.left_side()  # names are free text: " = " may be in them
         text = equation.as_encoded()[len(left) + len(" = ") :]
         if not PLAIN.fullmatch(text):
             form, rows = with_rational_powers(equation.sympy().rhs), sample(equation, X)
@@ -64,7 +62,7 @@ def explicit(equation: Equation, X: Array | None = None, seconds: float = LIMIT)
     Where the data meet several branches, each of them is there, with "or" between.
     """
     name = shown_name(equation.target_name)
-    if equation._left() == name:
+    if equation.left_side() == name:
         return implicit(equation, X)
     if equation not in _explicit:
         names, rows = equation.feature_names, sample(equation, X)
@@ -88,9 +86,7 @@ def simplified(expression: Any, names: Sequence[str], X: Array, seconds: float =
 def duplicates(equations: Sequence[Equation], X: Array) -> dict[int, int]:
     """Return the numbers of laws that predict what an earlier one does, with that of the first."""
     rows = some_rows(X)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PredictionWarning)
-        values = [equation.predict(rows) for equation in equations]
+    values = [equation.solution(rows).values for equation in equations]
     found: dict[int, int] = {}
     for k, mine in enumerate(values):
         known = np.isfinite(mine)
@@ -191,7 +187,7 @@ def _values(expression: Any, names: Sequence[str], X: Array) -> Array | None:
 
 
 def _agree(values: Array | None, others: Array | None) -> bool:
-    """Tell whether others are the same as values, but for rounding, wherever those are known."""
+    """Return whether others are the same as values, but for rounding, wherever those are known."""
     if values is None or others is None or not (known := np.isfinite(values)).any():
         return False
     values, others = values[known], others[known]

@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gsr.deadline import is_late
 from gsr.selection.fitted import (
@@ -33,14 +32,14 @@ from gsr.selection.fitted import (
     with_constants,
 )
 from gsr.selection.noise import Loss, minimised
-from gsr.transformation import Array
+from gsr.transformation import Array, Mask
 
 NEWTON_STEPS = 30
 #: After so many steps a row that does not come nearer by half each time is as near as rounding lets
 #: it, or has no solution.
 FIRST_STEPS = 8
 SOLVED = 1e-10
-#: A row whose slope of g is below this part of the median must not rule the others: derivatives
+#: A row whose slope of g is below this part of the median must not dominate: derivatives
 #: there may be so many times their medians.
 FLATTEST = 1e-3
 LARGEST = 1e3
@@ -191,9 +190,7 @@ def rmse(law: LawLike, data: Training) -> float:
     """
     if not data.loss.is_squared:
         return data.loss.error(residuals(law, data))
-    scale = TargetScale(law, data)
-    square = sum(float((weigh(y - scale.solve(X, y)) ** 2).sum()) for X, y, weigh in data.blocks())
-    return math.sqrt(square / len(data.y)) if math.isfinite(square) else math.inf
+    return math.sqrt(squared_error(law, data, len(data.y)) / len(data.y))
 
 
 def errors_on_one_side(law: LawLike, data: Training) -> tuple[float, float]:
@@ -223,8 +220,6 @@ STEPS = 100
 GAIN = 1e-9
 DAMPING = 1e-3
 MOST_DAMPING = 1e8
-
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

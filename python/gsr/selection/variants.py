@@ -1,7 +1,7 @@
-"""Laws with a part less, in plainer words, or with one more constant inside.
+"""Variants of laws: with a part removed, simplified, or with one more constant inside.
 
-Parts that are nothing are dropped, sqrt(exp(u)) is exp(u/2), sin(u)/tan(u) is cos(u), sin(u) is u
-for small u, and so is |u| for positive u.
+Negligible parts are dropped, sqrt(exp(u)) becomes exp(u/2), sin(u)/tan(u) becomes cos(u), sin(u)
+becomes u for small u, and |u| becomes u where u is positive.
 
 A search that finds the shape of a law often has it with round numbers inside: exp(-x) for
 exp(-k x), 1/(1 + x) for 1/(k + x), x^2 for x^k. Each place that could hold a constant is freed in
@@ -46,14 +46,14 @@ from gsr.selection.fitted import (
 from gsr.selection.target_scale import attempted, linearise
 from gsr.transformation import POWERS, Array
 
-# ---- plainer words -------------------------------------------------------------------------------
+# ---- simplification ------------------------------------------------------------------------------
 
 #: A part of a sum below this share of the largest sum of all rows is nothing.
 IDLE = 1e-12
 #: Parts are tried to be dropped whose constant is so many standard errors from 0, were the law
 #: linear.
 NEARLY_SLIGHT = 2.0
-#: Stands for a constant of 0, which would be none.
+#: Stands for a constant of 0, which would not count as a constant.
 NOTHING = 1e-290
 #: Functions that are linear at 0 are their argument where it is this small in every row.
 SMALL = 1e-5
@@ -71,7 +71,7 @@ OPERANDS = 8
 
 
 def without_idle_terms(law: FittedLaw, data: Training) -> FittedLaw:
-    """Return a law without the terms that are nothing in every row."""
+    """Return a law without the terms that are negligible in every row."""
     if len(law.phi) < 2:
         return law
     sizes = np.abs(data.features(law, data.X) * law.alpha).max(axis=0)
@@ -83,7 +83,7 @@ def without_idle_terms(law: FittedLaw, data: Training) -> FittedLaw:
 
 
 def with_a_part_less(law: LawLike, data: Training) -> Iterator[FittedLaw]:
-    """Yield a law without each of its terms, and each factor of a term; they are to be fitted."""
+    """Yield the law without one of its terms, or one factor of a term; these are not fitted yet."""
     for k, matrix in enumerate(law.phi):
         before, after = tuple(law.phi[:k]), tuple(law.phi[k + 1 :])
         if before or after:
@@ -96,7 +96,7 @@ def with_a_part_less(law: LawLike, data: Training) -> Iterator[FittedLaw]:
 
 
 def without_slight_parts(law: LawLike, data: Training, until: float | None = None) -> LawLike:
-    """Return an inexact law without the parts that the data do not call for.
+    """Return an inexact law without the parts that the data do not support.
 
     These are terms, factors and parts of sums whose constant is less than its standard error,
     one at a time.
@@ -115,7 +115,7 @@ def without_slight_parts(law: LawLike, data: Training, until: float | None = Non
 
 
 def _without_a_slight_part(law: LawLike, data: Training) -> Iterator[FittedLaw]:
-    """Yield a law without each of the parts whose constant may as well be 0, slightest first."""
+    """Yield the law without each part whose constant may be 0, the least significant first."""
     values, around = constants(law), linearise(law, data)
     inverse = np.linalg.pinv(around.jacobian)
     freedom = max(len(data.y) - len(values), 1)
@@ -143,7 +143,7 @@ def _without_term(law: LawLike, k: int, data: Training) -> FittedLaw:
 
 
 def plainer(law: FittedLaw, data: Training) -> FittedLaw:
-    """Return a law with each term in plainer words, and without terms that are nothing."""
+    """Return a law with each term simplified, and without negligible terms."""
     law = _without_small_arguments(without_idle_terms(law, data), data)
     phi = tuple(_plainer_term(matrix, data) for matrix in law.phi)
     if all(new is old for new, old in zip(phi, law.phi, strict=True)):
@@ -232,7 +232,7 @@ def _plainer_row(row: Row, data: Training) -> Row:
 
 
 def _flattened(argument: Argument, library: Library) -> Argument:
-    """Return an argument with u for each inner row that is nothing but u."""
+    """Return an argument with u for each inner row that equals u."""
     held: dict[int | Row, int | Row] = {}
     for base, _ in argument.parts:
         if isinstance(base, Row) and library.names[base.code] == "identity" and not base.reciprocal:

@@ -74,6 +74,16 @@ def read(source: Source, columns: Columns, header: bool | None, delimiter: str |
         raise _bad_encoding(source) from error
 
 
+def cells(
+    source: Source, header: bool | None, delimiter: str | None
+) -> tuple[tuple[str, ...], list[Cells]]:
+    """Return the names of all columns, and the rows as they are written."""
+    layout = layout_of(source, header, delimiter)
+    with source.text() as stream:
+        rows = _rows(_Lines(stream, source.name), layout.delimiter)
+        return layout.names, [row for line, row in rows if line > layout.skip]
+
+
 def _table(source: Source, layout: Layout, chosen: list[int], point: str) -> Table:
     with source.binary() as stream:
         values, lines = _Reader(source.name, layout, chosen, point).read(stream)
