@@ -133,7 +133,7 @@ class Matcher:
         for term in sympy.Add.make_args(factor.exp):
             n, part = term.as_coeff_Mul()
             read = self._argument(part)
-            if read is None or not n.is_Integer:
+            if read is None or not n.is_Integer or abs(n) > _core.MAX_ROWS * self.n_v:
                 raise GSRError(f"{factor} is no plain row")
             name = EXPONENTIALS[1.0 if n > 0 else -1.0]
             if read.lone is not None:
