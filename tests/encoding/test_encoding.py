@@ -22,6 +22,7 @@ from gsr.encoding.rows import (
     rows,
 )
 from gsr.encoding.writing import number, weighted_sum
+from gsr.exceptions import GSRError
 from gsr.library import PRESETS, TABLE_2, TABLE_13, Library, Transformation, resolve
 from sympy_values import parsed_text, values
 
