@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gsr.exceptions import GSRError
-from gsr.formula import Grammar, Node
+from gsr.formula import EVERY, Grammar, Node
 from gsr.formula import parse as parse_formula
-from gsr.formula.symbolic import EVERY
 from gsr.selection.expressions import (
     INVERSE,
     Exponent,

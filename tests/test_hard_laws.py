@@ -26,6 +26,14 @@ LAWS = {
         6,
         lambda x: x[4] / np.sqrt(1 + 2.5 * x[2] * x[3] * np.sqrt(x[0] * x[1] / x[5])),
     ),
+    "a small product with a sum in it beside a product": (
+        5,
+        lambda x: x[0] * x[2] / x[1] + 0.02 * x[1] ** 2 * x[3] / (x[1] ** 2 + x[4] ** 2),
+    ),
+    "a small product with an exponential beside a product": (
+        5,
+        lambda x: x[0] * x[2] / x[1] + 0.02 * x[1] ** 2 * np.exp(-x[3] * x[4]),
+    ),
     "a shift inside a logarithm of two features": (
         3,
         lambda x: x[1] * np.log(x[0] * x[2] + 0.61) + 1.7 * x[0],

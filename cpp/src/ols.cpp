@@ -168,6 +168,27 @@ std::vector<Choice> Pool::singles(const Buffer& target, std::size_t count,
   return found;
 }
 
+// Columns and targets have unit norm.
+std::vector<Choice> Pool::singles(const std::vector<Buffer>& targets) const {
+  std::vector<Choice> best(targets.size());
+  if (size() == 0) return best;
+  Matrix all(columns_.stride(), ssize(targets));
+  for (Index t = 0; t < ssize(targets); ++t)
+    all.col(t) = Eigen::Map<const Vector>(targets[t].data(), columns_.stride());
+  for (Index begin = 0; begin < size(); begin += kColumnPiece) {
+    stop_if_asked();
+    const Index n = std::min(kColumnPiece, size() - begin);
+    const Eigen::Map<const Matrix> some(columns_[begin], columns_.stride(), n);
+    const Matrix shares = (some.transpose() * all).cwiseAbs2();
+    for (Index t = 0; t < shares.cols(); ++t) {
+      Index at = 0;
+      const double rest = 1.0 - shares.col(t).maxCoeff(&at);
+      if (rest < best[t].rest) best[t] = {{begin + at}, rest};
+    }
+  }
+  return best;
+}
+
 void Pool::swap(const Buffer& target, Choice& choice, int passes, const Buffer* given) const {
   for (int pass = 0; pass < passes; ++pass) {
     bool better = false;

@@ -207,6 +207,8 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
     models_ : dict
         With several targets: a fitted GSRRegressor for each, by name. Of the attributes above
         there are then only those of these.
+    groups_ : gsr.groups.law.GroupTable
+        With groups: the constants of the chosen law in each of them, and which differ.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -292,11 +294,13 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
     def fit(
         self,
         X: npt.ArrayLike,
-        y: npt.ArrayLike,
+        y: npt.ArrayLike | None = None,
         sample_weight: npt.ArrayLike | None = None,
         *,
         sigma: npt.ArrayLike | None = None,
         x_sigma: npt.ArrayLike | None = None,
+        groups: Any = None,
+        shared: str = "auto",
     ) -> GSRRegressor:
         """Search for laws.
 
@@ -314,6 +318,13 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         x_sigma : array of shape (n_samples, n_features) or (n_features,), or float, optional
             Standard deviations of the features, 0 where they are exact. The chosen law is then
             fitted by orthogonal distance regression.
+        groups : array of shape (n_samples,), or str, optional
+            Label of the group of each row, such as an experiment or a site, or the column of the
+            data frame X that holds it. One structure is then found for all groups, with constants
+            of each; `groups_` has these.
+        shared : {"auto", "none"}
+            Which constants all groups share: decided by description length, or none at first; see
+            `share`.
 
         Returns
         -------
@@ -321,6 +332,8 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
             The estimator itself.
         """
         self._check_parameters()
+        if groups is not None:
+            return self._fit_groups(X, y, sample_weight, sigma, x_sigma, groups, shared)
         everything = self._validate(X, y, sample_weight, sigma, x_sigma)
         if everything.y.ndim == 2:
             return self._fit_each(X, y, sample_weight, sigma, x_sigma)
@@ -341,6 +354,25 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
             say(self._left_out_line())
         if self.warm_start:
             self._running = (problem, session.problem, session.evolution)
+        return self
+
+    def _fit_groups(
+        self, X: Any, y: Any, sample_weight: Any, sigma: Any, x_sigma: Any, groups: Any, shared: str
+    ) -> GSRRegressor:
+        """Search for one structure with constants of each group."""
+        from gsr.groups.rows import asked as asked_of
+        from gsr.groups.search import search as search_groups
+
+        asked = asked_of(self, X, y, sample_weight, sigma, x_sigma, groups, shared)
+        self.__dict__.pop("models_", None)
+        history: list[search.Progress] = []
+        with reporter(self.verbose, self.callback) as report, np.errstate(all="ignore"):
+            found = search_groups(asked, search.recorded(report, history), history)
+        self.n_rows_ = len(asked.rows)
+        self._of_search(found.result, found.problem)
+        self.front_, self._others, self._group_rows = [], found.entries, found.rows
+        chosen = selection.best(found.entries, self.n_rows_, self.criterion, self.poles)
+        self._present(chosen, self.criterion)
         return self
 
     def _session(self, problem: Problem, report: Callable[[search.Progress], object]) -> Session:
@@ -376,6 +408,11 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         until: float | None = None,
     ) -> None:
         """Take over what a search has found, and choose among its laws."""
+        self._of_search(found, problem)
+        self._conclude(found.laws, problem, held, until)
+
+    def _of_search(self, found: SearchResult, problem: Problem) -> None:
+        """Take over how a search went."""
         self.status_ = found.status
         self.fit_time_ = found.seconds
         self.history_ = found.history
@@ -383,7 +420,6 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         self.n_evaluations_ = found.evaluations
         self.n_unconverged_ = found.n_unconverged
         self.left_out_ = problem.left_out(found.scanned_features)
-        self._conclude(found.laws, problem, held, until)
 
     def _fit_each(
         self, X: Any, y: Any, sample_weight: Any, sigma: Any, x_sigma: Any
@@ -441,17 +477,28 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         chosen = found.front[found.best_index]
         assert chosen.data is not None
         self.n_rows_ = len(chosen.data.y)
-        self.front_, self._others = found.front, found.others
+        self.front_, self._others, self._group_rows = found.front, found.others, None
         self._present(chosen, self.criterion, until)
 
     # ---- checks ------------------------------------------------------------------------------
 
     def _validate(
-        self, X: Any, y: Any, sample_weight: Any, sigma: Any = None, x_sigma: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        sigma: Any = None,
+        x_sigma: Any = None,
+        codes: Array | None = None,
     ) -> Rows:
+        """Return the checked rows; `codes` of groups become a last column of the features."""
         validation.check_columns(X)
-        given = {} if y is not None else {"y": None}  # scikit-learn's message for no target
-        table = validate_data(self, X, **given, dtype=np.float64, ensure_all_finite=False)
+        if y is None:
+            raise GSRError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None; for "
+                "laws between the columns of X there is gsr.GSRImplicit"
+            )
+        table = validate_data(self, X, dtype=np.float64, ensure_all_finite=False)
         target = validation.as_numbers(y, table)
         if target.ndim == 2 and target.shape[1] == 1:
             target = target[:, 0]
@@ -475,11 +522,14 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         if target.ndim == 2:
             return Rows(table, target)
         self._name_variables(table.shape[1], y)
+        names = self._names
+        if codes is not None:
+            table, names = np.column_stack([table, codes]), [*names, "groups"]
         rows = Rows(table, target, weights, x_sigma=of_features)
         if deviations is not None:
             rows = Rows(table, target, deviations**-2.0, 1.0, of_features).normalised()
-        rows = row_sets.without_missing(rows, self.missing, self._names)
-        return validation.checked(rows, self._names, self._target_name, self.validation_fraction)
+        rows = row_sets.without_missing(rows, self.missing, names)
+        return validation.checked(rows, names, self._target_name, self.validation_fraction)
 
     def _name_variables(self, n_features: int, y: Any) -> None:
         named = getattr(self, "feature_names_in_", None)
@@ -505,6 +555,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         *,
         return_std: bool = False,
         sigma: npt.ArrayLike | None = None,
+        groups: Any = None,
     ) -> Any:
         """Solve g(y) = f(x) for y.
 
@@ -521,6 +572,8 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         sigma : array of shape (n_samples,), or float, optional
             For `return_std`: standard deviations of the new measurements, if the model was fitted
             with `sigma`.
+        groups : array of shape (n_samples,), or str, optional
+            Labels of groups, or a column of X, as for `fit`; the column of that name unless given.
 
         Returns
         -------
@@ -536,9 +589,9 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
             if return_std:
                 return tuple(np.column_stack(part) for part in zip(*found, strict=True))
             return np.column_stack(found)
-        table, complete = self._table(X)
-        values = np.full(len(table), np.nan)
         entry = self._entry(index)
+        table, complete = self._table(X, entry, groups)
+        values = np.full(len(table), np.nan)
         values[complete] = entry.equation.predict(table[complete])
         if not return_std:
             return values
@@ -552,7 +605,9 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
             deviations[complete] = prediction_std(entry, table[complete], sigma=errors)
         return values, deviations
 
-    def score(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: Any = None) -> float:
+    def score(
+        self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: Any = None, *, groups: Any = None
+    ) -> float:
         """Return the coefficient of determination R2 of the predictions.
 
         Parameters
@@ -563,6 +618,8 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
             True targets.
         sample_weight : array of shape (n_samples,), optional
             Weights of the rows.
+        groups : array of shape (n_samples,), or str, optional
+            As for `predict`.
 
         Returns
         -------
@@ -573,7 +630,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         GSRError
             If the law has no solution for some rows; the message names the first.
         """
-        prediction = self.predict(X)
+        prediction = self.predict(X, groups=groups)
         missing = ~np.isfinite(prediction).reshape(len(prediction), -1).all(axis=1)
         if missing.any():
             raise GSRError(

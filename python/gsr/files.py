@@ -161,10 +161,10 @@ def sha256(path: PathLike) -> str:
 # ---- writing -------------------------------------------------------------------------------------
 
 
-def write(path: PathLike, text: str) -> None:
+def write(path: PathLike, text: str, *, follow: bool = True) -> None:
     """Write a result as `write_whole` does; `WritingError` names the file and the reason."""
     try:
-        write_whole(text, path)
+        write_whole(text, path, follow=follow)
     except OSError as error:
         raise failed(path, error) from error
 
@@ -175,16 +175,19 @@ def failed(path: PathLike, error: OSError) -> WritingError:
     return WritingError(f"cannot write {os.fspath(path)}: {reason}")
 
 
-def write_whole(content: str | bytes, path: PathLike, *, durable: bool = True) -> None:
+def write_whole(
+    content: str | bytes, path: PathLike, *, durable: bool = True, follow: bool = True
+) -> None:
     """Write a file in one step: what was there stays until the new one is complete.
 
     Text is UTF-8 in the file, whose folder must exist. A durable file outlasts a failure of the
-    machine too, for which the disk is waited for. An `OSError` names the file.
+    machine too, for which the disk is waited for. A link is replaced itself if it is not followed.
+    An `OSError` names the file.
     """
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(path) if follow else path)
     content = content.encode("utf-8") if isinstance(content, str) else content
     try:
-        if target.exists() and not target.is_file():
+        if follow and target.exists() and not target.is_file():
             # A pipe or a device cannot be replaced by a file.
             with open(target, "wb") as stream:
                 stream.write(content)
@@ -203,18 +206,39 @@ def _replace(content: bytes, target: Path, durable: bool) -> None:
             stream.flush()
             if durable:
                 os.fsync(stream.fileno())
-        if target.exists():
+        if target.is_file() and not target.is_symlink():
             shutil.copymode(target, beside)
         os.replace(beside, target)
         if durable:
-            _sync_folder(target.parent)
+            sync_folder(target.parent)
     except BaseException:
         with suppress(OSError):
             beside.unlink()
         raise
 
 
-def _sync_folder(folder: Path) -> None:
+def open_own(path: PathLike, flags: int = 0) -> int:
+    """Open a file of a run folder to read and write it; `OSError` for a link or what is no file.
+
+    Somebody else may have prepared the folder, with links to files elsewhere.
+    """
+    safe = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | safe | flags, 0o666)
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        os.close(descriptor)
+        raise OSError(errno.EEXIST, "it is a link or no file; remove it", os.fspath(path))
+    return descriptor
+
+
+def make_own_folder(path: PathLike) -> None:
+    """Make a folder in a run folder; `OSError` if it is a link."""
+    os.makedirs(path, exist_ok=True)
+    if os.path.islink(path):
+        raise OSError(errno.EEXIST, "it is a link; remove it", os.fspath(path))
+
+
+def sync_folder(folder: Path) -> None:
     """Wait until the disk knows the names in a folder, on systems that can be asked to."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)

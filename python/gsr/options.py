@@ -129,6 +129,9 @@ DATA = (
         flag=Flag("data", "NAME")),
     Option("data.weights", COLUMN, "a column with the weight of each row; default: none",
         example="weight", flag=Flag("data", "COLUMN")),
+    Option("data.groups", COLUMN,
+        "a column with the group of each row, such as an experiment: constants may differ from "
+        "group to group; default: none", example="site", flag=Flag("data", "COLUMN")),
     Option("data.errors", COLUMN,
         "a column with the standard deviation of the target in each row, or how errors grow with "
         f"the target: {', '.join(ERRORS)}; default: auto", example="sigma", parameter="errors",

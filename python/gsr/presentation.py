@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,14 +17,17 @@ from gsr.encoding.writing import html
 from gsr.equation import Equation
 from gsr.exceptions import GSRError, SeveralTargetsError
 from gsr.files import write_whole
+from gsr.groups.labels import label_of, labels_for
+from gsr.groups.law import GroupedEquation, GroupTable
 from gsr.rows import Missing
 from gsr.selection import FrontEntry, PolePolicy, choice, criteria, kinds
 from gsr.selection.criteria import Criterion
-from gsr.selection.fitted import FAILURES
+from gsr.selection.fitted import FAILURES, Training
 from gsr.threads import one_thread
 from gsr.wording import LEVELS
 
 if TYPE_CHECKING:
+    from gsr.groups.fitting import GroupedRows
     from gsr.table import EquationTable
 
 #: Columns that are named in a line.
@@ -54,6 +58,7 @@ class Presentation:
     _others: Sequence[FrontEntry] = ()
     _numbered: Sequence[FrontEntry] = ()
     left_out_: list[str]
+    _group_rows: GroupedRows | None = None
     _to_insist = "give fewer columns to insist"
 
     def _left_out_line(self) -> str:
@@ -193,6 +198,77 @@ class Presentation:
         """Return the front as a LaTeX table; see `gsr.table.EquationTable.latex`."""
         return self.equations_.latex(**options)
 
+    # ---- groups ------------------------------------------------------------------------------
+
+    @property
+    def groups_(self) -> GroupTable:
+        """The constants of the chosen law in each group, if it was fitted with groups."""
+        return self._grouped().table
+
+    def add_group(
+        self: Self, X: npt.ArrayLike, y: npt.ArrayLike, label: Any, sample_weight: Any = None
+    ) -> Self:
+        """Fit the constants of a new group; the structure and what is shared stay as they are.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features)
+            Features of the group.
+        y : array of shape (n_samples,)
+            Its target.
+        label : str or int
+            Its label.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        GSRRegressor
+            The estimator itself.
+        """
+        equation = self._grouped()
+        table = validate_data(self, X, dtype=np.float64, reset=False)
+        target = validation.as_numbers(y, table)
+        validation.check_finite(target[:, None], ["y"])
+        weights = validation.as_weights(sample_weight, table)
+        rows = Training(
+            equation.library, equation.target_library, np.asfortranarray(table), target, weights
+        )
+        groups = equation.table.with_group(label_of(label), rows)
+        entry = self._entry(None)
+        entry.__dict__["equation"] = self.equation_ = replace(equation, groups=groups)
+        return self
+
+    def share(self: Self, *names: str) -> Self:
+        """Fit the chosen law again with some constants the same in all groups.
+
+        Parameters
+        ----------
+        *names : str
+            Their letters in the equation. With ``fit(..., shared="none")`` each group has all
+            constants for itself at first.
+
+        Returns
+        -------
+        GSRRegressor
+            The estimator itself, with the law as `equation_`.
+        """
+        from gsr.groups.law import with_shared
+
+        self._grouped()
+        if self._group_rows is None:
+            raise GSRError("the model was read without its training data: fit it again")
+        made = with_shared(self._entry(None), names, self._group_rows)
+        self._others = [*self._others, made]
+        self._present(made, choice.BY_INDEX)
+        return self
+
+    def _grouped(self) -> GroupedEquation:
+        equation = self._entry(None).equation
+        if not isinstance(equation, GroupedEquation):
+            raise GSRError("the model was fitted without groups")
+        return equation
+
     # ---- trust -------------------------------------------------------------------------------
 
     def intervals(
@@ -215,7 +291,10 @@ class Presentation:
             term by a letter that stands for it there, ``"c1"``, and the constant term is
             ``"constant"``. The printed formula may combine terms further.
         """
-        return self._entry(index).intervals(level)
+        entry = self._entry(index)
+        if isinstance(entry.equation, GroupedEquation):
+            return entry.equation.table.intervals(entry.uncertainty.degrees_of_freedom, level)
+        return entry.intervals(level)
 
     def predict_interval(
         self,
@@ -225,6 +304,7 @@ class Presentation:
         *,
         kind: str = "prediction",
         sigma: npt.ArrayLike | None = None,
+        groups: Any = None,
     ) -> Array:
         """Return intervals for y.
 
@@ -241,6 +321,8 @@ class Presentation:
         sigma : array of shape (n_samples,), or float, optional
             Standard deviations of the new measurements, if the model was fitted with `sigma`;
             interpolated from those of the training rows unless given.
+        groups : array of shape (n_samples,), or str, optional
+            As for `predict`.
 
         Returns
         -------
@@ -250,7 +332,7 @@ class Presentation:
         from gsr.selection.uncertainty import prediction_interval
 
         entry = self._entry(index)
-        table, complete = self._table(X)
+        table, complete = self._table(X, entry, groups)
         ends = np.full((len(table), 2), np.nan)
         errors = validation.as_sigma(sigma, table[:, 0])
         errors = None if errors is None else errors[complete]
@@ -353,13 +435,20 @@ class Presentation:
         if needed and any(e.data is None and needed not in vars(e) for e in entries):
             raise GSRError(f"the model was saved without what {criterion!r} needs; fit it again")
 
-    def _table(self, X: Any) -> tuple[Array, npt.NDArray[np.bool_]]:
-        """Return the checked features and which rows have no missing value."""
+    def _table(
+        self, X: Any, entry: FrontEntry, groups: Any = None
+    ) -> tuple[Array, npt.NDArray[np.bool_]]:
+        """Return the checked columns of a law, and which rows have no missing value."""
+        equation = entry.equation
+        if groups is not None or isinstance(equation, GroupedEquation):
+            X, groups = labels_for(X, groups, equation)
         table = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False)
         complete = np.ones(len(table), dtype=bool)
         if self.missing == "drop":
             complete = ~np.isnan(table).any(axis=1)
         validation.check_finite(table[complete], [f"X, column {name}," for name in self._names])
+        if isinstance(equation, GroupedEquation):
+            table = equation.augmented(table, groups)
         return table, complete
 
     def _entry(self, index: int | None) -> FrontEntry:

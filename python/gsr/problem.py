@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -279,9 +278,7 @@ def _around(law: LawLike, data: Training, noise: Noise) -> Training:
 
 def _error(rows: Rows, equation: Equation) -> float:
     """Return the root mean square error of the predictions; infinite if one is missing."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        residuals = rows.y - equation.predict(rows.X)
+    residuals = rows.y - equation.solution(rows.X).values
     error = float(np.sqrt(np.average(residuals**2, weights=rows.weights)))
     return error if np.isfinite(error) else float("inf")
 

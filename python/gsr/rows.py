@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gsr.exceptions import GSRError, MissingWarning
 from gsr.options import MIN_ROWS
-from gsr.transformation import Array
+from gsr.transformation import Array, Indices
 
 Missing = Literal["raise", "drop"]
 #: Tables up to this size are searched for copies of rows if there are no weights.
@@ -23,8 +23,6 @@ MOST_NAMED = 8
 #: are consistent with noise.
 MAX_ROWS = 1000
 MORE_ROWS = 5000
-
-Indices = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

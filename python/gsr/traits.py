@@ -71,7 +71,7 @@ class Traits:
     exponent: float = 0.0
     #: T(t) is T(|t|), though the text and the SymPy form have no bars.
     of_magnitude: bool = False
-    #: T(t) has the unit of t, though T is no power.
+    #: T(t) has the unit of t, though T is not a power.
     keeps_unit: bool = False
     #: How the grammar of formulas counts T, if not among the others.
     grammar: str = ""

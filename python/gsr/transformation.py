@@ -1,4 +1,4 @@
-"""Transformations: the built-in ones, and those of a user's own."""
+"""Transformations: built-in and user-defined."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from gsr.lazy import sympy
 from gsr.traits import TRAITS, UNKNOWN, Traits
 
 Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
 Function = Callable[[Array], Any]
 Symbolic = str | Callable[[Any], Any]
 
@@ -34,7 +36,7 @@ CHECK_TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Transformation:
-    """A transformation of one's own, to stand in a library beside the built-in ones.
+    """A user-defined transformation, for libraries beside the built-in ones.
 
     Parameters
     ----------

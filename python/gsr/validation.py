@@ -16,8 +16,7 @@ from gsr.exceptions import DomainWarning, GSRError
 from gsr.library import Library
 from gsr.options import MIN_ROWS
 from gsr.rows import Rows, merged
-
-Array = npt.NDArray[np.float64]
+from gsr.transformation import Array
 
 MAX_FEATURES = int(_core.ONE) - 1
 MAX_MAGNITUDE = 1e150

@@ -70,7 +70,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> type[Fake]:
     return Fresh
 
 
-def run(names: list[str], **options: Any) -> list[suite_runs.Row]:
+def run(names: list[str], **options: Any) -> list[suite_runs.Run]:
     settings = {"preset": "paper", "runs": 1, "max_time": 1.0, "jobs": 1, "progress": False}
     return suite_runs.run(select(names), **{**settings, **options})
 
@@ -229,8 +229,8 @@ def test_progress_goes_to_standard_error(
     assert "1/1" in captured.err
 
 
-def row(problem: str, seed: int, **values: Any) -> suite_runs.Row:
-    return suite_runs.Row(get(problem).suite, problem, seed, **values)
+def row(problem: str, seed: int, **values: Any) -> suite_runs.Run:
+    return suite_runs.Run(get(problem).suite, problem, seed, **values)
 
 
 def lines_of(text: str, title: str) -> dict[str, str]:

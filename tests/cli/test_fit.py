@@ -91,7 +91,9 @@ def test_json_is_the_result(fit: Any, data: Path) -> None:
 def test_options_reach_the_estimator(fit: Any, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, Any] = {}
 
-    def record(self: GSRRegressor, X: Any, y: Any, weights: Any, sigma: Any) -> GSRRegressor:
+    def record(
+        self: GSRRegressor, X: Any, y: Any, weights: Any, sigma: Any, groups: Any
+    ) -> GSRRegressor:
         seen.update(self.get_params(), rows=len(X), weights=weights, names=self._table_names)
         raise KeyboardInterrupt
 
@@ -462,3 +464,37 @@ def test_cluster_runs_take_errors_too(measured: Path) -> None:
     wrong = config.parse(text.replace('"s"', '"t"'), folder=measured.parent)
     with pytest.raises(gsr.GSRError, match=r"line 4: data.errors: .* no column 't'"):
         pose(wrong, "run.toml", 1)
+
+
+# ---- implicit laws -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ring(tmp_path: Path) -> Path:
+    path, angle = tmp_path / "ring.csv", np.linspace(0, 6, 60)
+    columns = np.c_[2 * np.cos(angle), np.sin(angle)]
+    np.savetxt(path, columns, "%.17g", ",", header="x,y", comments="")
+    return path
+
+
+def test_an_implicit_law(ring: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = ring.with_name("model.json")
+    assert main(["fit", str(ring), "--implicit", "--save", str(model)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "y^2 + 0.25 x^2 = 1"
+    assert "leaves: rounding" in lines
+    assert str(gsr.load(model).equation_) == lines[0]
+    assert main(["show", str(model)]) == 2
+    assert "implicit law" in capsys.readouterr().err
+
+
+def test_an_implicit_law_as_json(ring: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", str(ring), "--implicit", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["laws"][-1]["equation"] == "y^2 + 0.25 x^2 = 1"
+    assert found["laws"][-1]["chosen"]
+
+
+def test_an_implicit_law_has_no_target(ring: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", str(ring), "--implicit", "--target", "y"]) == 2
+    assert "no use for data.target" in capsys.readouterr().err

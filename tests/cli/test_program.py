@@ -67,9 +67,9 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], dict[str, An
     """Record calls of the runner, which finishes one run of each problem."""
     made: list[tuple[list[str], dict[str, Any]]] = []
 
-    def run(problems: Any, **options: Any) -> list[suite_runs.Row]:
+    def run(problems: Any, **options: Any) -> list[suite_runs.Run]:
         made.append(([each.name for each in problems], options))
-        return [suite_runs.Row(each.suite, each.name, 0, recovered=True) for each in problems]
+        return [suite_runs.Run(each.suite, each.name, 0, recovered=True) for each in problems]
 
     monkeypatch.setattr(suite_runs, "run", run)
     return made

@@ -68,6 +68,23 @@ TEST_CASE("scans of a pool find the columns that make up the target") {
                     [](const ols::Choice& choice) { return choice.rest < 1e-12; }));
 }
 
+TEST_CASE("the best column of many targets is that of each alone") {
+  const Columns columns = drawn(50, 600, -1.0, 1.0);
+  ols::Pool pool(columns, ones(50));
+  std::vector<Buffer> targets(3);
+  pool.prepare(combination(columns, {{5, 1.0}, {21, 0.1}}).data(), targets[0]);
+  pool.prepare(combination(columns, {{599, -2.0}}).data(), targets[1]);
+  pool.prepare(drawn(50, 1, -1.0, 1.0, 7)[0], targets[2]);
+  const std::vector<ols::Choice> best = pool.singles(targets);
+  REQUIRE(best.size() == 3);
+  for (std::size_t t = 0; t < 3; ++t) {
+    const ols::Choice alone = pool.singles(targets[t], 1)[0];
+    CHECK(best[t].columns == alone.columns);
+    CHECK(best[t].rest == doctest::Approx(alone.rest));
+  }
+  CHECK(best[1].rest < 1e-12);
+}
+
 TEST_CASE("a triple is found where no pair explains the target") {
   const Columns columns = drawn(60, 12, -1.0, 1.0);
   ols::Pool pool(columns, ones(60));

@@ -45,6 +45,9 @@ class Pool {
   std::vector<Choice> singles(const Buffer& target, std::size_t count,
                               const Buffer* given = nullptr) const;
 
+  // The one that explains most of each of many targets.
+  std::vector<Choice> singles(const std::vector<Buffer>& targets) const;
+
   // Exchanges one column at a time while that explains more.
   void swap(const Buffer& target, Choice& choice, int passes, const Buffer* given = nullptr) const;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "gsr/targets.hpp"
 #include "shifted_products.hpp"
@@ -47,18 +48,21 @@ std::vector<Goal> plain_sums(const Sample& sample) {
   return out;
 }
 
-// y, 1/y and y^2 are divided by p, 1/p and p^2.
+// y, 1/y, y^2 and 1/y^2 are divided by p, 1/p, p^2 and 1/p^2.
 void add_sums_with_prefactor(const Sample& sample, const std::vector<Monomial>& prefactors,
                              std::vector<Goal>& sums) {
-  const Index n_plain = std::min(ssize(sums), kFirstGoals);
+  constexpr int kPowers[] = {1, -1, 2, -2};
+  const Problem& problem = sample.problem;
+  const std::vector<Basis> psi = power_targets(problem.target_table, problem.settings);
   for (const Monomial& prefactor : prefactors)
-    for (Index k = 0; k < n_plain; ++k) {
-      Monomial scaled = prefactor;
-      for (auto& [f, p] : scaled) p *= k == 0 ? 1 : k == 1 ? -1 : 2;
-      const Buffer divisor = values_of(scaled, sample.rows.x, sample.problem.table);
-      if (divisor.empty()) continue;
-      Goal goal = sums[k];
-      goal.prefactor = scaled;
+    for (std::size_t k = 0; k < psi.size(); ++k) {
+      Goal goal;
+      goal.psi = psi[k];
+      goal.prefactor = prefactor;
+      for (auto& [f, p] : goal.prefactor) p *= kPowers[k];
+      goal.values = values_of(goal.psi, sample.rows.y, problem.target_table);
+      const Buffer divisor = values_of(goal.prefactor, sample.rows.x, problem.table);
+      if (goal.values.empty() || divisor.empty()) continue;
       for (Index i = 0; i < sample.n_rows(); ++i) goal.values[i] /= divisor[i];
       sums.push_back(std::move(goal));
     }
@@ -120,9 +124,12 @@ void Goals::make(const Sample& sample, bool first, bool shifted) {
     for (const Monomial& found : find_prefactors(sample, products[0].psi))
       if (std::find(prefactors.begin(), prefactors.end(), found) == prefactors.end())
         prefactors.push_back(found);
-  if (shifted && sample.level < kShiftedLevels && !products.empty())
-    for (Goal& goal : shifted_products(sample, prefactors, products[0]))
-      products.push_back(std::move(goal));
+  glanced.clear();
+  if (shifted && sample.level < kShiftedLevels && !products.empty()) {
+    ShiftedProducts found = shifted_products(sample, prefactors, products[0]);
+    std::move(found.likely.begin(), found.likely.end(), std::back_inserter(products));
+    glanced = std::move(found.others);
+  }
   sums = plain_sums(sample);
   add_sums_with_prefactor(sample, prefactors, sums);
   if (sample.problem.settings.transform_target) add_partners(sums);
@@ -135,6 +142,7 @@ void Goals::make(const Sample& sample, bool first, bool shifted) {
 void Goals::clear() {
   sums.clear();
   products.clear();
+  glanced.clear();
 }
 
 void Goals::weigh(const Rows& rows, const Problem& problem) {

@@ -50,6 +50,7 @@ struct Goals {
   std::vector<Goal> sums, products;
   std::vector<Monomial> prefactors;
   PromiseBook book;
+  std::vector<Goal> glanced;  // products that are looked at once, with one factor
 
   // `first`: prefactors are looked for before. `shifted`: with goals of shifted products.
   void make(const Sample& sample, bool first, bool shifted);

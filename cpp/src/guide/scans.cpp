@@ -98,11 +98,15 @@ double Scanner::forward(Space& space, Goal& goal) {
   return sample_.work_of({kForwardWork.operations * steps, kForwardWork.proposals}, pool.size());
 }
 
-double Scanner::nearly_exact(Space& space, Goal& goal) {
+// A short exact law is known.
+bool Scanner::solved() const {
   const Law* known = proposer_.archive().best_exact();
+  return known != nullptr && known->bits <= kShortExactLaw;
+}
+
+double Scanner::nearly_exact(Space& space, Goal& goal) {
   Buffer target;
-  const bool solved = known != nullptr && known->bits <= kShortExactLaw;
-  if (solved || space.size() == 0 || space.pool.prepare(goal.values.data(), target) == 0.0)
+  if (solved() || space.size() == 0 || space.pool.prepare(goal.values.data(), target) == 0.0)
     return kNothingToScan;
   const Beam beam = product_beam(sample_.level);
   bool found = false;
@@ -118,6 +122,22 @@ double Scanner::nearly_exact(Space& space, Goal& goal) {
          space.pool.singles(target, static_cast<std::size_t>(beam.width)))
       for (const ols::Choice& three : with_pairs(space, goal, first)) propose(three);
   return sample_.work_of(kDeepWork, space.size());
+}
+
+double Scanner::nearly_exact_singles(const Space& space, const std::vector<Goal>& goals) {
+  if (solved()) return kNothingToScan;
+  std::vector<Buffer> targets;
+  std::vector<const Goal*> owners;
+  for (const Goal& goal : goals) {
+    Buffer target;
+    if (space.size() == 0 || space.pool.prepare(goal.values.data(), target) == 0.0) continue;
+    targets.push_back(std::move(target));
+    owners.push_back(&goal);
+  }
+  const std::vector<ols::Choice> best = space.pool.singles(targets);
+  for (std::size_t k = 0; k < owners.size(); ++k)
+    if (best[k].rest < kLeftByExactProduct) space.propose(*owners[k], best[k], proposer_);
+  return sample_.work_of({kGlancedWork * static_cast<double>(targets.size()), 1.0}, space.size());
 }
 
 double Scanner::of_known_rows(Space& space, const Goal& goal) {

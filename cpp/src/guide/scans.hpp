@@ -17,6 +17,8 @@ class Scanner {
   double forward(Space& space, Goal& goal);
   // Only what leaves next to nothing is proposed.
   double nearly_exact(Space& space, Goal& goal);
+  // The same with one column for each of many goals at once.
+  double nearly_exact_singles(const Space& space, const std::vector<Goal>& goals);
   // The same where the goal is known in the rows of the pool alone.
   double of_known_rows(Space& space, const Goal& goal);
   // The best pair for each of the goals at once.
@@ -42,6 +44,7 @@ class Scanner {
  private:
   template <typename Choose>
   void propose_for_favoured(Space& space, const std::vector<Goal>& goals, Choose choose);
+  bool solved() const;
   tuning::Beam beam_of(const Goal& goal) const;
   std::vector<ols::Choice> with_pairs(const Space& space, const Goal& goal,
                                       const ols::Choice& first) const;

@@ -40,12 +40,17 @@ std::vector<Monomial> likely_prefactors(const std::vector<int>& features,
   return out;
 }
 
+double spread_of(Eigen::Ref<const Vector> values) {
+  return (values.array() - values.mean()).matrix().squaredNorm();
+}
+
 // What logarithms of the features leave of ln|psi(y)/p + shift|.
 class LogFit {
  public:
   explicit LogFit(const Sample& sample) : x_(sample.rows.x) {
     const Index n = x_.n_rows();
-    for (Buffer* buffer : {&divisor_, &rest_}) buffer->assign(x_.features.stride(), 0.0);
+    for (Buffer* buffer : {&divisor_, &rest_, &unshifted_})
+      buffer->assign(x_.features.stride(), 0.0);
     qr_.reset(n, 1 + ssize(sample.features));
     inside_.setZero(1 + ssize(sample.features));
     Buffer column(x_.features.stride(), 0.0);
@@ -82,12 +87,13 @@ class LogFit {
     return std::all_of(out.begin(), out.begin() + n, [](double v) { return std::isfinite(v); });
   }
 
+  // Relative to the spread of the left side, or to that of what the shift changes in it if that is
+  // less: where |psi| is far larger than p, the left side is hardly more than ln|psi| - ln p.
   double left(const Buffer& psi, double shift) {
-    if (!write(psi, shift, rest_)) return 1.0;
+    if (!write(psi, shift, rest_) || !write(psi, 0.0, unshifted_)) return 1.0;
     const Index n = x_.n_rows();
-    Eigen::Map<Vector> rest(rest_.data(), n);
-    rest.array() -= rest.mean();
-    const double spread = rest.squaredNorm();
+    const Eigen::Map<const Vector> rest(rest_.data(), n), unshifted(unshifted_.data(), n);
+    const double spread = std::min(spread_of(rest), spread_of(rest - unshifted));
     qr_.project(rest_.data(), inside_.data());
     return spread > 0.0 ? rest.squaredNorm() / spread : 1.0;
   }
@@ -97,13 +103,12 @@ class LogFit {
   std::vector<int> features_;
   Orthogonalizer qr_;
   Vector inside_;
-  Buffer divisor_, rest_;
+  Buffer divisor_, rest_, unshifted_;
 };
 
 // The best of all monomials up to some cost, for each power of y.
 std::vector<Shift> best_shifts(LogFit& fit, const std::vector<Buffer>& powers) {
   std::vector<Shift> out;
-  const auto better = [](const Shift& a, const Shift& b) { return a.left < b.left; };
   for (const Monomial& prefactor :
        list_monomials(fit.features(), kShiftedDegree, kMostShiftedPrefactors)) {
     stop_if_asked();
@@ -111,25 +116,24 @@ std::vector<Shift> best_shifts(LogFit& fit, const std::vector<Buffer>& powers) {
     for (Index k = 0; k < ssize(powers); ++k)
       for (const double shift : {-1.0, 1.0}) {
         const double left = fit.left(powers[k], shift);
-        if (left > kShiftedLeft || (out.size() == kShiftedKept && left >= out.back().left))
-          continue;
-        const Shift found{k, prefactor, shift, left};
-        out.insert(std::upper_bound(out.begin(), out.end(), found, better), found);
-        if (out.size() > kShiftedKept) out.pop_back();
+        if (left < kShiftedLeft) out.push_back({k, prefactor, shift, left});
       }
   }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Shift& a, const Shift& b) { return a.left < b.left; });
+  if (out.size() > kShiftedGlanced) out.resize(kShiftedGlanced);
   return out;
 }
 
 }  // namespace
 
-std::vector<Goal> shifted_products(const Sample& sample, const std::vector<Monomial>& prefactors,
-                                   const Goal& logarithm) {
+ShiftedProducts shifted_products(const Sample& sample, const std::vector<Monomial>& prefactors,
+                                 const Goal& logarithm) {
   const Problem& problem = sample.problem;
   LogFit fit(sample);
-  std::vector<Goal> out;
+  ShiftedProducts out;
   const auto add = [&](const Basis& psi, const Buffer& values, const Monomial& prefactor,
-                       double shift) {
+                       double shift, std::vector<Goal>& goals) {
     Goal goal;
     goal.form = Form::product;
     goal.psi = logarithm.psi;
@@ -137,7 +141,7 @@ std::vector<Goal> shifted_products(const Sample& sample, const std::vector<Monom
     goal.prefactor = prefactor;
     goal.values.assign(values.size(), 0.0);
     fit.divide_by(prefactor);
-    if (fit.write(values, shift, goal.values)) out.push_back(std::move(goal));
+    if (fit.write(values, shift, goal.values)) goals.push_back(std::move(goal));
   };
   std::vector<Basis> psi;
   std::vector<Buffer> powers;
@@ -150,9 +154,11 @@ std::vector<Goal> shifted_products(const Sample& sample, const std::vector<Monom
   if (psi.empty()) return out;
   for (const Monomial& prefactor : likely_prefactors(sample.features, prefactors))
     for (Index k = 0; k < std::min(ssize(psi), kLikelyShifted); ++k)
-      for (const double shift : {-1.0, 1.0}) add(psi[k], powers[k], prefactor, shift);
+      for (const double shift : {-1.0, 1.0}) add(psi[k], powers[k], prefactor, shift, out.likely);
+  std::size_t n = 0;
   for (const Shift& shift : best_shifts(fit, powers))
-    add(psi[shift.target], powers[shift.target], shift.prefactor, shift.shift);
+    add(psi[shift.target], powers[shift.target], shift.prefactor, shift.shift,
+        n++ < kShiftedKept ? out.likely : out.others);
   return out;
 }
 

@@ -8,10 +8,15 @@
 
 namespace gsr::guide {
 
-// For y and 1/y with p a feature, its reciprocal, or one of the prefactors alone and with one more
-// feature; and those of y, 1/y, y^2 and 1/y^2 with any p that logarithms of the features explain
-// best. `logarithm` is the goal ln|y|.
-std::vector<Goal> shifted_products(const Sample& sample, const std::vector<Monomial>& prefactors,
-                                   const Goal& logarithm);
+// `likely`: for y and 1/y with p a feature, its reciprocal, or one of the prefactors alone and with
+// one more feature; and those of y, 1/y, y^2 and 1/y^2 with any p that logarithms of the features
+// explain best. `others`: those that come after these.
+struct ShiftedProducts {
+  std::vector<Goal> likely, others;
+};
+
+// `logarithm` is the goal ln|y|.
+ShiftedProducts shifted_products(const Sample& sample, const std::vector<Monomial>& prefactors,
+                                 const Goal& logarithm);
 
 }  // namespace gsr::guide

@@ -174,6 +174,7 @@ void Stages::plan_deep() {
                   [this, form, &goal] { return scanner.nearly_exact(deep.of(form), goal); });
     plan.scan([this, form] { return scanner.nearly_exact_pairs(deep.of(form), goals.of(form)); });
   }
+  plan.scan([this] { return scanner.nearly_exact_singles(deep.of(Form::product), goals.glanced); });
   plan.build([this] {
     deep.clear();
     return kNothingToScan;

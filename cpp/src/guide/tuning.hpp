@@ -178,6 +178,7 @@ struct Work {
 };
 inline constexpr Work kForwardWork{2.0, 10.0};  // for each step and set
 inline constexpr Work kDeepWork{4.0, 1.0};
+inline constexpr double kGlancedWork = 0.05;  // for each goal: one matrix product for all
 inline constexpr double kDeepPairWork = 4.0;  // for each pair
 inline constexpr Work kRationalWork{40.0, 2.0};
 inline constexpr Work kUnitsWork{200.0, 40.0};
@@ -207,10 +208,13 @@ inline constexpr Index kPartnered = 6;                            // psi that ma
 inline constexpr Index kPartners = 2;                             // second ones for each: y and 1/y
 inline constexpr int kShiftedLevels = 2, kPartnerPairLevels = 2;  // levels that look at such goals
 // Monomials p that are tried in psi(y) = p (1 + product), about a microsecond each for every psi;
-// what logarithms may leave of the variance, and how many are kept.
+// what logarithms may leave of the variance, how many are kept, and how many are tried with one
+// factor: a factor that is no power, such as exp(-x1 x2), may leave some hundreds of others ahead
+// of the true p.
 inline constexpr int kShiftedDegree = 5;
 inline constexpr Index kLikelyShifted = 2;  // psi that are tried with the likeliest p in any case
-inline constexpr std::size_t kMostShiftedPrefactors = 15000, kShiftedKept = 12;
+inline constexpr std::size_t kMostShiftedPrefactors = 15000, kShiftedKept = 12,
+                             kShiftedGlanced = 1000;
 inline constexpr double kShiftedLeft = 0.3;
 
 // Prefactors: a slope of ln|y| in ln|x| is a power if it lies within so many standard errors of a

@@ -238,7 +238,7 @@ def split(n_rows: int, seed: int) -> tuple[Any, Any]:
 
 @dataclass(frozen=True)
 class BlackBoxOutcome(Outcome):
-    """The outcome of one table; it counts as found unless its predictions are wild."""
+    """The outcome of one table; it counts as found unless R2 is far below 0."""
 
     #: On test rows and on training rows.
     r2: float = -math.inf

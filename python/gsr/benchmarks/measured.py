@@ -108,9 +108,8 @@ def fit(
     from gsr import GSRRegressor
 
     model = GSRRegressor(**{"random_state": seed, "n_jobs": 1, **runner.with_cpu_limit(options)})
-    known = {} if sigma is None else {"sigma": sigma}
     start = time.perf_counter(), time.process_time()
-    model.fit(X, y, **known)
+    model.fit(X, y, sigma=sigma)
     return Fit(model, time.perf_counter() - start[0], time.process_time() - start[1])
 
 

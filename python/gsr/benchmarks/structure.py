@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gsr.benchmarks.suites import Problem
 from gsr.selection.fitted import (
@@ -25,13 +24,12 @@ from gsr.selection.fitted import (
     with_constants,
 )
 from gsr.selection.target_scale import TargetScale
+from gsr.transformation import Array
 
 if TYPE_CHECKING:
     from gsr.benchmarks.recovery import Equation
 
 # ---- families of curves --------------------------------------------------------------------------
-
-Array = npt.NDArray[np.float64]
 
 #: Error of y, relative to its standard deviation, of a law that represents the truth. True laws
 #: come to 1e-13, six terms that merely approximate a smooth curve have come to 2e-7.

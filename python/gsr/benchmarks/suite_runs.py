@@ -27,7 +27,7 @@ else:
     import tomli as tomllib
 
 Figure = float | None
-Runs = list["Row"]
+Runs = list["Run"]
 #: A printed table: suite, metric, methods, and for each problem a figure of each method.
 Published = dict[str, Any]
 
@@ -39,7 +39,7 @@ def published() -> dict[str, Published]:
 
 
 @dataclass(frozen=True)
-class Row:
+class Run:
     """The outcome of one run."""
 
     suite: str
@@ -72,7 +72,7 @@ class Row:
         return self.recovered or self.structure
 
 
-def tables(rows: Iterable[Row]) -> RenderableType:
+def tables(rows: Iterable[Run]) -> RenderableType:
     """Return the tables of each suite, and a summary of all."""
     everything = list(rows)
     clean = [row for row in everything if row.noise == 0]
@@ -210,7 +210,7 @@ def _over(field: str, middle: Callable[[list[float]], float]) -> Callable[[Runs]
         values = [getattr(row, field) for row in runs]
         if field == "seconds":  # a run that raised took no time worth a mean
             values = [value for value in values if math.isfinite(value)]
-        else:  # a prediction that failed is no prediction, and must not improve the mean
+        else:  # failed predictions must not improve the mean
             values = [value if math.isfinite(value) else math.inf for value in values]
         return middle(values) if values else None
 
@@ -315,13 +315,13 @@ def run(
     noise: Sequence[float] = (0.0,),
     estimator_options: Mapping[str, Any] | None = None,
     **how: Any,
-) -> list[Row]:
+) -> list[Run]:
     """Fit every problem `runs` times, with the seeds 0..runs-1."""
     if runs < 1 or how.get("jobs", 1) < 1:
         raise ValueError(f"runs and jobs must be at least 1, got runs={runs} and {how}")
     options = {"preset": preset, "max_time": max_time, **(estimator_options or {})}
     tasks = [
-        measured.Task(Row(each.suite, each.name, seed, noise=level), options, _fit, each)
+        measured.Task(Run(each.suite, each.name, seed, noise=level), options, _fit, each)
         for level in noise
         for each in problems
         for seed in range(runs)
@@ -347,7 +347,7 @@ def estimator(problem: Problem, seed: int, options: Mapping[str, Any]) -> Any:
     return GSRRegressor(**{**chosen, **runner.with_cpu_limit(options)})
 
 
-def _fit(task: measured.Task) -> Row:
+def _fit(task: measured.Task) -> Run:
     problem, seed, noise = task.subject, task.blank.seed, task.blank.noise
     X, y = problem.train(seed, noise)
     model = estimator(problem, seed, task.options)
@@ -359,7 +359,7 @@ def _fit(task: measured.Task) -> Row:
     return _proved(row, problem, model) if noise == 0 else _compared(row, problem, model)
 
 
-def _with_errors(blank: Row, problem: Problem, model: Any, seconds: float) -> Row:
+def _with_errors(blank: Run, problem: Problem, model: Any, seconds: float) -> Run:
     X, y = problem.train(blank.seed)
     X_test, y_test = problem.test(blank.seed)
     rmse_test = rmse(model.predict(X_test), y_test)
@@ -374,7 +374,7 @@ def _with_errors(blank: Row, problem: Problem, model: Any, seconds: float) -> Ro
     )
 
 
-def _proved(row: Row, problem: Problem, model: Any) -> Row:
+def _proved(row: Run, problem: Problem, model: Any) -> Run:
     from gsr.benchmarks import recovery
 
     found = recovery.check(model.equation_, problem, row.seed)
@@ -384,7 +384,7 @@ def _proved(row: Row, problem: Problem, model: Any) -> Row:
     )
 
 
-def _compared(row: Row, problem: Problem, model: Any) -> Row:
+def _compared(row: Run, problem: Problem, model: Any) -> Run:
     from gsr.benchmarks import structure
 
     found = structure.compare(model.equation_, problem, row.seed)

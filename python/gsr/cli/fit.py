@@ -40,6 +40,7 @@ examples:
   gsr fit planets.csv --target period --drop body
   gsr fit data.csv --features mass,speed --target energy --units 'mass=kg,speed=m/s,energy=J'
   gsr fit data.csv --target height,weight        a law for each of them
+  gsr fit data.csv --implicit                    a law between all columns
   gsr fit data.csv --max-time 60 -o runs/first && gsr report runs/first -o first.html
   gsr fit --config run.toml --set run.max_time=600 --set 'data.target="flow rate"'
   gsr fit series.csv --time t                    equations of motion; columns are states
@@ -70,6 +71,11 @@ def add(commands: terminal.Parsers) -> None:
     running.add_argument("--config", metavar="FILE", help="settings in TOML; flags count more")
     running.add_argument(
         "--set", metavar="KEY=VALUE", action="append", default=[], help="section.key=value"
+    )
+    running.add_argument(
+        "--implicit",
+        action="store_true",
+        help="look for a law F(x1, ..., xn) = 0 between all columns, none of them the target",
     )
     output.add_argument(
         "--save", metavar="FILE", type=terminal.writable_file, help="write the model, JSON"
@@ -178,13 +184,16 @@ def _config(arguments: argparse.Namespace) -> Config:
 def _fit(arguments: argparse.Namespace) -> int:
     config = _config(arguments)
     with terminal.show_log(config.get("log", "level")):
+        if arguments.implicit:
+            from gsr.cli import implicit
+
+            return implicit.fit(config, arguments)
         return _fit_table(config, arguments)
 
 
 def _fit_table(config: Config, arguments: argparse.Namespace) -> int:
     from gsr.cli import fit_data, fit_series
     from gsr.files import Source, WritingError, sha256
-    from gsr.runs import run_folder
     from gsr.tables import path_of
 
     for section in config.ignored():
@@ -199,19 +208,37 @@ def _fit_table(config: Config, arguments: argparse.Namespace) -> int:
     with config.locating():
         is_series = config.get("data", "time") is not None
         data = (fit_series if is_series else fit_data).load(source, config)
-    if folder is not None:
-        folder = run_folder.prepare(folder, config.get("run", "overwrite"), config=config)
     config = config.changed({("data", "target"): data.asked})
-    with config.locating(), terminal.terminated_like_interrupted(), _quiet(config):
-        outcome = _search(config, data, digest)
-    with terminal.uninterrupted():
-        failures = _write(outcome, folder, arguments.save)
+    with _run_folder(folder, config) as folder:
+        with config.locating(), terminal.terminated_like_interrupted(), _quiet(config):
+            outcome = _search(config, data, digest)
+        with terminal.uninterrupted():
+            failures = _write(outcome, folder, arguments.save)
     try:
         _print(outcome, arguments)
     except WritingError as error:
         failures.append(str(error))
     _log_left_out(outcome, data)
     return _ending(outcome, failures)
+
+
+@contextmanager
+def _run_folder(folder: str | Path | None, config: Config) -> Iterator[Path | None]:
+    """Make the run folder ready, if there is one, and keep other runs out of it."""
+    from gsr.runs import run_folder
+    from gsr.runs.folder_lock import FolderLock
+
+    if folder is None:
+        yield None
+        return
+    path = run_folder.prepare(folder, config.get("run", "overwrite"), config=config)
+    lock = FolderLock(path)
+    lock.take()
+    try:
+        run_folder.remove_drafts(path)
+        yield path
+    finally:
+        lock.release()
 
 
 def _check_folder(config: Config, folder: str | Path | None) -> None:
@@ -242,7 +269,7 @@ def _search(config: Config, data: FitData | SeriesData, digest: str | None) -> O
     if not isinstance(data, FitData):
         return fit(config, asked, data, digest)
     model = NamedRegressor(**asked).named(data.names, *data.targets)
-    model.fit(data.X, data.y, data.weights, sigma=data.sigma)
+    model.fit(data.X, data.y, data.weights, sigma=data.sigma, groups=data.groups)
     return Outcome(model, data.X, data.y, config, digest, data.weights)
 
 

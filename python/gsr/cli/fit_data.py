@@ -14,6 +14,7 @@ from gsr.cli.terminal import uninterrupted
 from gsr.estimator import GSRRegressor
 from gsr.exceptions import GSRError, about
 from gsr.files import Source
+from gsr.groups.labels import Labels
 from gsr.options import ERRORS
 from gsr.problem import Problem
 from gsr.rows import Gaps, Rows
@@ -100,6 +101,8 @@ class FitData:
     targets: tuple[str, ...]
     columns: tuple[str, ...]
     sigma: Array | None = None
+    #: The group of each row, as a column with its name.
+    groups: Labels | None = None
 
     @property
     def asked(self) -> str | list[str]:
@@ -107,26 +110,30 @@ class FitData:
         return self.columns[0] if self.y.ndim == 1 else list(self.columns)
 
 
-def load(source: Source, config: Config) -> FitData:
-    """Read the table of a configuration, whose section `data` says what to take of it."""
+def load(source: Source, config: Config, implicit: bool = False) -> FitData:
+    """Read the table of a configuration, whose section `data` says what to take of it.
+
+    For implicit laws the last column is a target like any other.
+    """
     data = config.section("data")
     roles: dict[str, list[str]] = {}
 
     def columns(names: Sequence[str]) -> list[int]:
         roles.update(_roles(names, data, source.name))
         numbers = {name: number for number, name in enumerate(names, start=1)}
-        return [numbers[name] for role in roles.values() for name in role]
+        return [numbers[name] for key, role in roles.items() if key != "groups" for name in role]
 
     reading = {key: data[key] for key in ("header", "delimiter", "sheet")}
-    table = tables.read(source, columns=columns, **reading)
+    with about("data.groups"):
+        table = tables.read(source, columns=columns, labels=data["groups"], **reading)
     targets, n = tuple(roles["target"]), len(roles["target"])
     for note in table.notes:
         log.info("%s", note)
-    if data["target"] is None:
+    if data["target"] is None and not implicit:
         log.info("the target is the last column, %r; --target chooses another", targets[0])
     table = complete(table, data["missing"])
     place = {name: number for number, name in enumerate(table.names)}
-    places = {role: [place[name] for name in roles[role]] for role in roles}
+    places = {role: [place[name] for name in roles[role]] for role in roles if role != "groups"}
     y = table.values[:, places["target"]]
     weights, errors = places["weights"], places["errors"]
     numbered = ("y",) if n == 1 else tuple(f"y{k + 1}" for k in range(n))
@@ -138,10 +145,12 @@ def load(source: Source, config: Config) -> FitData:
         targets=targets if table.named else numbered,
         columns=targets,
         sigma=deviations(table, errors[0]) if errors else None,
+        groups=None if table.labels is None else Labels(table.labels, roles["groups"][0]),
     )
     if not any(config.is_set(*key) for key in NAMING):
         found = _without_constants(found, table.origin)
-    _warn_of_copies(found)
+    if not implicit:
+        _warn_of_copies(found)
     return found
 
 
@@ -172,13 +181,15 @@ def _roles(names: Sequence[str], data: Mapping[str, Any], origin: str) -> dict[s
     with about("data.errors"):
         kept = [name for name in names if name not in dropped]
         errors = _errors_column(data["errors"], kept, named, origin)
-    left = [name for name in kept if name not in (*weights, *errors)]
+    with about("data.groups"):
+        groups = [] if data["groups"] is None else [named(data["groups"])]
+    left = [name for name in kept if name not in (*weights, *errors, *groups)]
     if not left:
         raise GSRError(f"{origin}: no column is left to read", "data.drop")
     asked = left[-1] if data["target"] is None else data["target"]
     with about("data.target"):
         targets = [named(each) for each in (asked if isinstance(asked, list) else [asked])]
-        roles = {"target": targets, "weights": weights, "errors": errors}
+        roles = {"target": targets, "weights": weights, "errors": errors, "groups": groups}
         _check_roles(roles, dropped, origin)
     with about("data.features", "data.drop", "data.target"):
         features = [name for name in left if name not in targets]
@@ -270,7 +281,8 @@ def complete(table: Table, missing: str) -> Table:
         raise GSRError(f"{table.origin}: every row has a missing value, in {gaps.columns}")
     log.info("%s, and are left out", gaps)
     lines = None if table.lines is None else table.lines[~gaps.rows]
-    return replace(table, values=table.values[~gaps.rows], lines=lines)
+    labels = table.labels and tuple(np.array(table.labels)[~gaps.rows].tolist())
+    return replace(table, values=table.values[~gaps.rows], lines=lines, labels=labels)
 
 
 def _without_constants(data: FitData, origin: str) -> FitData:

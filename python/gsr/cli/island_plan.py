@@ -24,7 +24,6 @@ from gsr.cli.fit_data import FitData, NamedRegressor, load
 from gsr.cli.terminal import counted
 from gsr.core_settings import settings_of
 from gsr.exceptions import GSRError, about
-from gsr.files import remove_leftovers
 from gsr.islands.checkpoints import Checkpoints, Manifest
 from gsr.islands.migration import make_migration
 from gsr.islands.rank_run import RunSpec
@@ -159,6 +158,8 @@ def _load(source: files.Source, config: Config) -> FitData:
             "of jobs",
             "data.target",
         )
+    if config.get("data", "groups") is not None:
+        raise GSRError("groups are for gsr fit; islands search one law for all rows", "data.groups")
     return load(source, config)
 
 
@@ -288,7 +289,7 @@ def fingerprint(blueprint: Blueprint, seed: int) -> str:
 
 def _finished(folder: Path, saved: Manifest | None, config: Config) -> dict[str, Any] | None:
     """Return the result in the run folder, if there is nothing left to do."""
-    if saved is None or not (folder / "result.json").exists():
+    if saved is None or not run_folder.has_result(folder):
         return None
     result = run_folder.read(folder)
     if result.get("fingerprint") != saved.fingerprint:
@@ -340,7 +341,6 @@ def prepare(run: PlannedRun) -> FolderLock:
 def _begin(run: PlannedRun, folder: Path) -> None:
     if run.config.get("checkpoint", "resume") and _manifest(folder) != run.saved:
         raise GSRError(f"another run has begun in {folder} meanwhile; start this one again")
-    remove_leftovers(folder, "status.json")
     run_folder.remove_drafts(folder)
     if not run.spec.n_saved:
         aside = run.spec.checkpoints.set_aside()
@@ -349,7 +349,7 @@ def _begin(run: PlannedRun, folder: Path) -> None:
                 os.replace(folder / "result.json", aside / "result.json")
             log.info("the checkpoints of an earlier run are kept in %s", aside)
     text = run_folder.config_text(folder, run.config, COMMAND)
-    files.write(run_folder.config_path(folder, run.config.file), text)
+    files.write(run_folder.config_path(folder, run.config.file), text, follow=False)
 
 
 def describe(run: PlannedRun, ranks: int) -> str:

@@ -109,9 +109,10 @@ def _has_result(folder: Path) -> bool:
     checkpoints = Checkpoints(folder / "checkpoints")
     manifest = checkpoints.read_manifest()
     if manifest is None:
+        run_folder.has_result(folder)
         return True
     path = folder / "result.json"
-    if not path.exists():
+    if not run_folder.has_result(folder):
         return False
     if run_folder.read(folder).get("fingerprint") != manifest.fingerprint:
         return False

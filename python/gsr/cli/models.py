@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,6 +88,8 @@ def _add_predict(commands: terminal.Parsers) -> None:
     told = "with --interval: the standard deviation of each row, if the model was fitted with such"
     parser.add_argument("--errors", metavar="COLUMN", help=told)
     parser.add_argument("--index", type=terminal.at_least(int, 0), metavar="K", help=INDEX)
+    told = "the group of each row, if the law has groups; default: the column of the fit"
+    parser.add_argument("--groups", metavar="COLUMN", help=told)
     _add_target(parser, "predict this one only")
     told = "columns of the features in their order, where names differ"
     parser.add_argument("--features", type=terminal.listed, metavar="COLUMN,...", help=told)
@@ -110,7 +113,9 @@ def _predict(arguments: argparse.Namespace) -> int:
     X, sigma = _features(table, arguments)
     found: dict[str, Array] = {}
     for model in models.values():
-        found |= predictions(model, X, sigma, arguments.index, arguments.interval)
+        found |= predictions(
+            model, X, sigma, arguments.index, arguments.interval, groups=table.labels
+        )
     names, given = tables.cells(source, table, arguments.header, arguments.delimiter)
     rows = zip(given, *(column.tolist() for column in found.values()), strict=True)
     text = as_csv([*names, *found], ([*row, *values] for row, *values in rows))
@@ -122,7 +127,7 @@ def _table(model: GSRRegressor, source: Source, arguments: argparse.Namespace) -
     """Read the features of the law, and after them the column of standard deviations, if any."""
     from gsr import tables
 
-    names = model.equation_.feature_names
+    names, groups = model._names, _groups(model, arguments.groups)
 
     def columns(present: Any) -> Any:
         if arguments.features is not None:
@@ -139,6 +144,7 @@ def _table(model: GSRRegressor, source: Source, arguments: argparse.Namespace) -
         )
 
     def with_errors(present: Any) -> Any:
+        present = [name for name in present if name != groups]
         if arguments.errors is None:
             return columns(present)
         errors = present[tables.find(arguments.errors, present, arguments.data)]
@@ -150,6 +156,7 @@ def _table(model: GSRRegressor, source: Source, arguments: argparse.Namespace) -
         header=arguments.header,
         delimiter=arguments.delimiter,
         sheet=arguments.sheet,
+        labels=groups,
     )
     for note in table.notes:
         terminal.complain(note)
@@ -157,6 +164,12 @@ def _table(model: GSRRegressor, source: Source, arguments: argparse.Namespace) -
     if n_read != len(names):
         raise GSRError(f"the law has {len(names)} features, --features are {n_read}")
     return table
+
+
+def _groups(model: GSRRegressor, given: str | None = None) -> str | None:
+    """Return the column of groups of a law that has some."""
+    known = getattr(model.equation_, "groups", None)
+    return given or (known and known.column)
 
 
 def _features(table: Table, arguments: argparse.Namespace) -> tuple[Array, Array | None]:
@@ -181,7 +194,7 @@ def predict_table(
     """Return the features in a table with the predictions for them."""
     from gsr import tables
 
-    names = model.equation_.feature_names
+    names = model._names
 
     def features(present: Any) -> Any:
         absent = [name for name in names if name not in present]
@@ -189,9 +202,9 @@ def predict_table(
             raise GSRError(f"{path}: there is no column {', '.join(map(repr, absent))}")
         return names
 
-    X = tables.read(path, columns=features).values
-    found = predictions(model, X, None, index, interval)
-    return dict(zip(names, X.T, strict=True)) | found
+    table = tables.read(path, columns=features, labels=_groups(model))
+    found = predictions(model, table.values, None, index, interval, groups=table.labels)
+    return dict(zip(names, table.values.T, strict=True)) | found
 
 
 def predictions(
@@ -200,6 +213,8 @@ def predictions(
     sigma: Array | None = None,
     index: int | None = None,
     interval: float | None = None,
+    *,
+    groups: Sequence[str] | None = None,
 ) -> dict[str, Array]:
     """Return the predictions, with the ends of intervals, by the names of their columns."""
     import numpy as np
@@ -210,19 +225,22 @@ def predictions(
             told = "the model was not fitted with standard deviations of the rows"
             raise GSRError(f"--errors: {told}")
         complete &= np.isfinite(sigma)
+    labels = None if groups is None else np.array(groups)[complete]
     name = model.equation_.target_name
     values, found = np.full(len(X), np.nan), {}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         if complete.any():
-            values[complete] = model.predict(X[complete], index)
+            values[complete] = model.predict(X[complete], index, groups=labels)
         found[f"{name} predicted"] = values
         if interval is not None:
             ends = np.full((len(X), 2), np.nan)
             if complete.any():
                 warnings.simplefilter("ignore")  # the same again
                 errors = None if sigma is None else sigma[complete]
-                ends[complete] = model.predict_interval(X[complete], interval, index, sigma=errors)
+                ends[complete] = model.predict_interval(
+                    X[complete], interval, index, sigma=errors, groups=labels
+                )
             found |= {f"{name} lower": ends[:, 0], f"{name} upper": ends[:, 1]}
     return found
 

@@ -108,7 +108,7 @@ def _age(found: dict[str, Any], now: float | None) -> float:
 def _result(folder: Path) -> dict[str, Any] | None:
     from gsr.runs import run_folder
 
-    if not (folder / "result.json").exists():
+    if not run_folder.has_result(folder):
         return None
     result = run_folder.read(folder)
     several = _tables(result.get("targets")) or [result]

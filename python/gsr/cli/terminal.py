@@ -281,7 +281,9 @@ def laws_text(
     front = _as_table(shown, names)
     if left := len(table) - len(shown):
         front += f"\n      and {left} more; {more} shows all"
-    parts = ["\n".join(table[table.best_index].forms), front]
+    groups = getattr(model.equation_, "groups", None)
+    parts = ["\n".join(table[table.best_index].forms), *([] if groups is None else [str(groups)])]
+    parts.append(front)
     others = [row for row in table.top() if math.isfinite(row.bits)]
     if len(others) > 1:
         parts.append(_as_table(others, RANKED))

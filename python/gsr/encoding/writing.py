@@ -60,7 +60,7 @@ class Written:
 
     @property
     def text(self) -> str:
-        """The text where nothing stands beside it."""
+        """The text of the part alone."""
         return _joined(self.powers(1)) if self.sum is None else self.sum
 
 

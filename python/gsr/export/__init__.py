@@ -19,6 +19,7 @@ from gsr.export.syntax import (
     shown,
     solver,
 )
+from gsr.groups.law import GroupedEquation
 
 __all__ = ["LANGUAGES", "source"]
 
@@ -129,6 +130,9 @@ def _header(
         *(f"    {a}: {shown(n)!r}" for a, n in zip(arguments, equation.feature_names, strict=True)),
         f"Result: {target!r}, NaN where the law has no finite value.",
     ]
+    if isinstance(equation, GroupedEquation) and equation.table.letters:
+        table = map(shown, str(equation.table).split("\n"))
+        lines += ["", "The last arguments are constants of a group:", *(f"    {x}" for x in table)]
     if solving.is_numeric:
         lines += [
             f"The law has no closed form: {target!r} is found by bisection, where the left side is",
@@ -143,5 +147,5 @@ def _header(
 
 
 def _safe_line(line: str) -> str:
-    """Return a line for a comment that does not take in the next one."""
+    """Return a line for a comment that does not continue on the next line."""
     return re.sub(r"(\\|\?\?/)\s*$", r"\1 .", line)

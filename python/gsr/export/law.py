@@ -26,7 +26,7 @@ Write = Callable[[], Expression]
 
 
 class Body:
-    """Statements of a function, and the functions of one's own that they call."""
+    """Statements of a function, and the user's functions that they call."""
 
     def __init__(self, dialect: Dialect, prefix: str, taken: set[str]) -> None:
         self.dialect, self.prefix, self.taken = dialect, prefix, set(taken)
@@ -191,8 +191,8 @@ NEXT_TO = 64 * float(np.finfo(float).eps)
 STEEP = 4.0
 
 
-class Solution(NamedTuple):
-    """A candidate for y, and what speaks against it."""
+class Candidate(NamedTuple):
+    """A candidate for y; a lower rank is preferred."""
 
     y: Expression
     rank: float
@@ -236,7 +236,7 @@ class Solver:
             size = self.body.let(self._inverse(steps[-1], before), "size")
             return self._signed(sign, size)
         solutions = [
-            Solution(self._on_branch(value, steps, branch), self._rank(branch))
+            Candidate(self._on_branch(value, steps, branch), self._rank(branch))
             for branch in branches
         ]
         return self._one_of(solutions, sign)
@@ -293,7 +293,7 @@ class Solver:
         misfit = self.dialect.call("fabs", self.dialect.add([(1.0, g), (-1.0, v)])).text
         return self.dialect.where(f"{misfit} <= {size}", y, self.dialect.number(math.nan))
 
-    def _quadratic(self, v: Expression, a: float, b: float) -> list[Solution]:
+    def _quadratic(self, v: Expression, a: float, b: float) -> list[Candidate]:
         """Solve a y^2 + b y = v: (y - centre)^2 = v/a + centre^2."""
         centre = -b / (2 * a)
         scaled = v if a == 1.0 else self.dialect.divide(v, self.dialect.number(a))
@@ -303,7 +303,7 @@ class Solver:
         signs = [s for s, met in ((1.0, home[1] > centre), (-1.0, home[0] < centre)) if met]
         if self.known.home is not None:
             signs = [1.0 if (home[0] + SAME * abs(centre)) >= centre else -1.0]
-        return [Solution(self.dialect.add([(s, root), (centre, None)]), 0.0) for s in signs]
+        return [Candidate(self.dialect.add([(s, root), (centre, None)]), 0.0) for s in signs]
 
     # ---- without a closed form ---------------------------------------------------------------
 
@@ -311,7 +311,7 @@ class Solver:
         terms = Terms(body, self.inversion.library, [y])
         return terms.side(self.inversion.psi, self.inversion.beta)
 
-    def _numeric(self, v: Expression) -> list[Solution]:
+    def _numeric(self, v: Expression) -> list[Candidate]:
         self.is_numeric = True
         found = []
         for *interval, rank in self._segments():
@@ -320,7 +320,7 @@ class Solver:
             interval.append(small if math.isfinite(small) else 0.0)
             numbers = [self.dialect.number(x).text for x in interval]
             call = f"{self.body.prefix}solve({v.text}, {', '.join(numbers)})"
-            found.append(Solution(Expression(call), rank))
+            found.append(Candidate(Expression(call), rank))
         return found
 
     def _segments(self) -> list[tuple[float, ...]]:
@@ -372,12 +372,12 @@ class Solver:
 
     # ---- the choice --------------------------------------------------------------------------
 
-    def _one_of(self, solutions: list[Solution], sign: Expression | None = None) -> Expression:
+    def _one_of(self, solutions: list[Candidate], sign: Expression | None = None) -> Expression:
         sign = sign or self._sign()
         if len(solutions) == 1 and sign is None:
             return solutions[0].y
         self.is_open = sign is None
-        found = [Solution(self.body.let(y, "y"), rank) for y, rank in solutions]
+        found = [Candidate(self.body.let(y, "y"), rank) for y, rank in solutions]
         slack = SAME * (self.known.high - self.known.low or max(abs(self.known.low), 1.0))
         home = self.known.home or (-math.inf, math.inf)
         parts = [
@@ -389,7 +389,7 @@ class Solver:
         ]
         return Expression(f"{self.body.prefix}choose({', '.join(parts)})")
 
-    def _pairs(self, found: list[Solution]) -> str:
+    def _pairs(self, found: list[Candidate]) -> str:
         if not self.dialect.is_c:
             return "[" + ", ".join(f"({y.text}, {rank!r})" for y, rank in found) + "]"
         values = ", ".join(y.text for y, _ in found)

@@ -83,7 +83,7 @@ def _spelt(character: str) -> str:
 
 
 def shown(name: str) -> str:
-    """Return a name for a comment: on one line, whatever is in it."""
+    """Return a name on one line, for a comment."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
 
 
@@ -94,7 +94,7 @@ LARGEST_POWER = 4
 
 
 class Expression(NamedTuple):
-    """Source text, and how strongly it holds together."""
+    """Source text, and the precedence of its outermost operation."""
 
     text: str
     level: int = ATOM
@@ -105,7 +105,7 @@ class Expression(NamedTuple):
         return self.text.replace(".", "").replace("_", "").isalnum()
 
     def within(self, level: int) -> str:
-        """Return the text, in brackets if it holds together less than the level."""
+        """Return the text, in brackets if its precedence is lower than the level."""
         return self.text if self.level <= level else f"({self.text})"
 
 

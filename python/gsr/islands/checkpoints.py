@@ -26,7 +26,7 @@ from typing import Any
 
 from gsr import files
 from gsr.exceptions import GSRError
-from gsr.files import read_whole, remove_leftovers, write_whole
+from gsr.files import make_own_folder, read_whole, remove_leftovers, write_whole
 
 #: Advice for checkpoints that cannot be used.
 ADVICE = "choose another run.output, or set checkpoint.resume to false"
@@ -74,10 +74,11 @@ class Checkpoints:
         Newer ones, of a run that was resumed from an earlier checkpoint, are removed too.
         """
         folder = self.island_folder(island)
-        folder.mkdir(parents=True, exist_ok=True)
+        make_own_folder(self.folder)
+        make_own_folder(folder)
         self._remove_leftovers(folder)
         content = pack(Checkpoint(island, sequence, dict(about or {}), payload))
-        write_whole(content, folder / _file_name(sequence))
+        write_whole(content, folder / _file_name(sequence), follow=False)
         self._remove_all_but(island, sequence)
 
     def latest(self, island: int) -> Checkpoint | None:
@@ -138,10 +139,10 @@ class Checkpoints:
 
     def write_manifest(self, manifest: Manifest) -> None:
         """Write the manifest, in one step."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_own_folder(self.folder)
         self._remove_leftovers(self.folder)
-        write_whole(manifest.to_json(), self.folder / COPY)
-        write_whole(manifest.to_json(), self.folder / MANIFEST)
+        for name in (COPY, MANIFEST):
+            write_whole(manifest.to_json(), self.folder / name, follow=False)
         self._manifest = manifest
 
     def restore_manifest(self) -> bool:

@@ -92,8 +92,8 @@ class Metrics:
 
     def _open(self) -> int:
         if self._descriptor is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+            files.make_own_folder(self.path.parent)
+            self._descriptor = files.open_own(self.path, os.O_APPEND)
             if not self._was_open and _ends_within_a_line(self._descriptor):
                 self._waiting[:0] = b"\n"
             self._was_open = True
@@ -164,7 +164,7 @@ def write_status(folder: str | os.PathLike[str], status: Mapping[str, Any]) -> b
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
     try:
         # The next status follows after a second: no need to wait for the disk.
-        write_whole(text + "\n", Path(folder) / STATUS, durable=False)
+        write_whole(text + "\n", Path(folder) / STATUS, durable=False, follow=False)
     except OSError:
         return False
     return True

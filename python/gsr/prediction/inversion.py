@@ -12,17 +12,15 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gsr.encoding import evaluate
 from gsr.encoding.fold import values_of
 from gsr.encoding.rows import Argument, Matrix, Row, factors, variable
 from gsr.library import Library
 from gsr.prediction.chain import SAME, ClosedForm, closed_argument, closed_form, powers_of
-from gsr.prediction.roots import Function, Mask, Scan
-from gsr.transformation import Array
+from gsr.prediction.roots import Function, Scan
+from gsr.transformation import Array, Indices, Mask
 
-Numbers = npt.NDArray[np.intp]
 INTEGER_TOLERANCE = 1e-6
 #: A feature that varies less, relative to its size, is constant.
 ROUNDING = 1e-12
@@ -72,7 +70,7 @@ class SignRule:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The training rows, to be asked for the y of the one nearest to a new row."""
+    """The training rows; returns the y of the one nearest to a new row."""
 
     scale: Array
     X: Array
@@ -189,9 +187,9 @@ class Branches:
         candidates: Array,
         X: Array,
         signed: Array | None = None,
-        sides: Numbers | None = None,
+        sides: Indices | None = None,
     ) -> tuple[Array, Mask]:
-        """Return one candidate of each column, and where it is no more than a guess.
+        """Return one candidate of each column, and where it is a guess.
 
         What was verified on the training data counts first, then the range of y, then the
         nearest training row. The sign rule is about `signed`, the candidates unless given.
@@ -317,11 +315,11 @@ class Inversion:
         values = values_of(self.logarithm, y.reshape(-1, 1), self.library)
         return values.reshape(y.shape)
 
-    def sides(self, y: Array) -> Numbers | None:
+    def sides(self, y: Array) -> Indices | None:
         """Return which mirrored solutions some y are, None without a closed form."""
         if self.closed is None or self.closed.is_injective:
             return None
-        found: Numbers = self.closed.sides(y.ravel()).reshape(y.shape)
+        found: Indices = self.closed.sides(y.ravel()).reshape(y.shape)
         return found
 
     def is_even(self, y: Array) -> bool:

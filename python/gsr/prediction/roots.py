@@ -11,12 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from gsr.transformation import Array
-
-Indices = npt.NDArray[np.intp]
-Mask = npt.NDArray[np.bool_]
+from gsr.transformation import Array, Indices, Mask
 
 INSIDE = 2049
 DOUBLINGS = 40

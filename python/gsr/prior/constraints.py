@@ -1,4 +1,4 @@
-"""Constraints on a law's shape: signs, monotony, curvature, and what a user checks by himself.
+"""Constraints on a law's shape: signs, monotony, curvature, and functions of the user.
 
 They are checked in the box of the training data, at points, and where that is asked for and can be
 done by interval arithmetic in the whole box.

@@ -251,7 +251,7 @@ class Fit(NamedTuple):
 
     @property
     def rmse(self) -> float:
-        """Root mean square of the residuals, whatever was minimised."""
+        """Root mean square of the residuals, for any loss."""
         return target_scale.rmse(self.law, replace(self.data, loss=Loss()))
 
     @property
@@ -288,7 +288,7 @@ def fit_constants(model: FormulaModel, data: Training, errors: str) -> Fit:
 
 
 def _to_start(data: Training) -> Training:
-    """Return the rows for a first fit by squares, which outliers must not lead astray."""
+    """Return the rows for a first least-squares fit, with less weight on outliers."""
     if data.loss.is_squared:
         return data
     if data.loss.kind == "quantile":

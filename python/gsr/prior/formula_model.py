@@ -343,7 +343,7 @@ def _root(value: float, power: int) -> float:
 
 
 def freed_terms(terms: Sequence[Term]) -> dict[int, Any]:
-    """Return the terms whose coefficient may be any number, whatever the others are.
+    """Return the terms whose coefficients may be any numbers, independently of each other.
 
     Those are the ones without letters (None), and those with a letter that stands in no other term
     that is not free, in the order of freeing.

@@ -19,8 +19,7 @@ from gsr.encoding.sympy_forms import (
 )
 from gsr.encoding.writing import shown_name
 from gsr.exceptions import GSRError
-from gsr.formula.parser import Grammar, Node, sides
-from gsr.formula.symbolic import ELEMENTARY, MOST_POWER, Builder, raised
+from gsr.formula import ELEMENTARY, MOST_POWER, Builder, Grammar, Node, raised, sides
 from gsr.lazy import sympy
 from gsr.library import Library
 from gsr.transformation import BUILTINS, POWERS
@@ -208,7 +207,7 @@ class Reader(Builder):
     # ---- numbers and names --------------------------------------------------------------------
 
     def exponent(self, node: Node) -> Any:
-        """Return an exponent; a multiple of one half is no constant to fit."""
+        """Return an exponent; a multiple of one half is not fitted."""
         value = self.build(node, free=not node.names().isdisjoint(self.variables))
         if value.is_Float:
             return exact(value) or self.constant(float(value))

@@ -15,7 +15,7 @@ from gsr.encoding.rows import IntegerMatrix
 from gsr.encoding.sympy_forms import number_and_rest
 from gsr.equation import Equation, check_names
 from gsr.exceptions import GSRError
-from gsr.formula.symbolic import FAILURES, guarded
+from gsr.formula import FAILURES, guarded
 from gsr.lazy import sympy
 from gsr.library import Library, resolve
 from gsr.options import check_parameters
@@ -314,7 +314,7 @@ def _fits(equation: Equation, names: Sequence[str], tables: Tables) -> bool:
 def _named(
     form: Callable[[Any], IntegerMatrix], basis: Any, text: str, names: Sequence[str]
 ) -> IntegerMatrix:
-    """Encode a basis function; a message speaks of the user's names."""
+    """Encode a basis function; error messages use the user's names."""
     try:
         return form(basis)
     except FAILURES as error:

@@ -199,7 +199,7 @@ def _result(path: Path, missing: list[str]) -> dict[str, Any]:
         return {}
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (OSError, ValueError, RecursionError) as error:
         missing.append(f"result.json cannot be read: {error}")
         return {}
     if not isinstance(found, dict):

@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from gsr import files
 from gsr.exceptions import GSRError
 from gsr.islands import journal
 
@@ -61,7 +62,10 @@ class FolderLock:
 
     def _try(self) -> bool | None:
         """Open and lock the file; False if there are no locks, None if another process has it."""
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            descriptor = files.open_own(self.path)
+        except OSError as error:
+            raise files.failed(self.path, error) from error
         is_locked = _lock(descriptor)
         if is_locked is None or not self._is_there(descriptor):
             os.close(descriptor)
@@ -72,7 +76,7 @@ class FolderLock:
     def _is_there(self, descriptor: int) -> bool:
         """Whether an open file is still the one in the folder; others may have removed it."""
         try:
-            return os.path.samestat(os.fstat(descriptor), os.stat(self.path))
+            return os.path.samestat(os.fstat(descriptor), os.lstat(self.path))
         except OSError:
             return False
 
@@ -86,7 +90,7 @@ class FolderLock:
 
     def _holder(self) -> dict[str, Any]:
         with suppress(OSError, ValueError, AttributeError):
-            return dict(json.loads(self.path.read_text(encoding="utf-8")).items())
+            return dict(json.loads(files.read_whole(self.path)).items())
         return {}
 
     def _remove_if_dead(self) -> None:

@@ -11,14 +11,17 @@
 A run with several targets has the laws of each in ``targets`` of ``result.json``, and a column
 ``target`` in ``equations.csv`` and ``history.csv``.
 
-A folder changes in one step at the end of a run: an older run in it is replaced when all files are
-written.
+A folder changes in one step at the end of a run. All files are written into a draft, a folder in
+it, which is then renamed to ``.gsr-results``: from then on they are the results, whoever moves them
+to their places. A process that is killed before leaves the older run, one that is killed later
+leaves the rest of the moves to the next that opens the folder.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import shlex
 import shutil
@@ -39,13 +42,15 @@ PathLike = str | os.PathLike[str]
 
 CONFIG, OTHER_CONFIG = "config.toml", "config.run.toml"
 #: The last one tells that there is a result.
-FILES = ("equations.csv", "model.json", CONFIG, "history.csv", "sample.csv", "result.json")
+LAST = "result.json"
+FILES = ("equations.csv", "model.json", CONFIG, "history.csv", "sample.csv", LAST)
 #: The first words of a configuration that a run has written.
 MARK = "# repeats the run: "
 #: Written while islands search.
 STATUS, FOLDERS = "status.json", ("checkpoints", "metrics")
-#: Prefix of the temporary folder in which results are written first.
-DRAFTS = ".new."
+#: Folders in which results are written first, and in which they wait for their places.
+DRAFTS, RESULTS = ".gsr-draft.", ".gsr-results"
+_DRAFT = re.compile(rf"{re.escape(DRAFTS)}[0-9a-f]{{12}}")
 #: Bytes that must fit into the folder before a search starts.
 ROOM = 1 << 18
 
@@ -122,7 +127,7 @@ def check_replaced(folder: PathLike, config: Config | None, overwrite: bool) -> 
             )
     if overwrite:
         return
-    if (path / "result.json").exists():
+    if has_result(path):
         raise GSRError(f"{path} holds the result of a run; choose another, or use --overwrite")
     if (path / STATUS).exists() and _is_ours(saved_config(path)):
         return  # an island run that was killed before it had a result can be resumed
@@ -157,10 +162,10 @@ def prepare(folder: PathLike, overwrite: bool = False, config: Config | None = N
         files.check_utf8("the path of the table", config.data_path())
     check(path)
     check_replaced(path, config, overwrite)
-    probe = path / f".probe.{secrets.token_hex(6)}"
+    probe = _new_draft(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
-        with probe.open("wb") as stream:
+        with probe.open("xb") as stream:
             stream.write(bytes(ROOM))
             stream.flush()
             os.fsync(stream.fileno())
@@ -181,16 +186,14 @@ def write(folder: PathLike, outcome: Outcome) -> Path:
     After a `WritingError` the folder still has what it had before.
     """
     path = Path(folder)
-    drafts = path / f"{DRAFTS}{secrets.token_hex(6)}"
-    own_config = config_path(path, outcome.config.file)
+    drafts = _new_draft(path)
     try:
+        settle(path)
         drafts.mkdir()
         _write_files(drafts, path, outcome)
-        for name in FILES:
-            os.replace(drafts / name, own_config if name == CONFIG else path / name)
-        other = path / OTHER_CONFIG
-        if own_config != other and _is_ours(other):
-            other.unlink(missing_ok=True)  # that of an earlier run
+        drafts.rename(path / RESULTS)
+        files.sync_folder(path)
+        settle(path)
     except files.WritingError:
         raise
     except OSError as error:
@@ -200,6 +203,25 @@ def write(folder: PathLike, outcome: Outcome) -> Path:
     return path
 
 
+def _new_draft(folder: Path) -> Path:
+    return folder / f"{DRAFTS}{secrets.token_hex(6)}"
+
+
+def settle(folder: PathLike) -> None:
+    """Move results that wait to their places; several processes may do so at a time."""
+    path = Path(folder)
+    waiting = path / RESULTS
+    if waiting.is_symlink() or not (waiting / LAST).is_file():
+        return
+    if not (waiting / OTHER_CONFIG).exists() and _is_ours(path / OTHER_CONFIG):
+        (path / OTHER_CONFIG).unlink(missing_ok=True)  # that of an earlier run
+    for name in (*FILES[:-1], OTHER_CONFIG, LAST):
+        with suppress(FileNotFoundError):
+            os.replace(waiting / name, path / name)
+    with suppress(OSError):
+        waiting.rmdir()
+
+
 def _write_files(drafts: Path, folder: Path, outcome: Outcome) -> None:
     from gsr import saving
 
@@ -207,7 +229,9 @@ def _write_files(drafts: Path, folder: Path, outcome: Outcome) -> None:
     result = json.dumps(outcome.result(), indent=1, ensure_ascii=False, allow_nan=False)
     texts = {
         "equations.csv": outcome.equations_csv(),
-        CONFIG: config_text(folder, outcome.config, outcome.command),
+        config_path(folder, outcome.config.file).name: config_text(
+            folder, outcome.config, outcome.command
+        ),
         "history.csv": outcome.history_csv(),
         "sample.csv": outcome.sample_csv(),
         "result.json": result + "\n",
@@ -232,9 +256,14 @@ def config_text(folder: Path, config: Config, command: str) -> str:
 
 
 def remove_drafts(folder: PathLike) -> None:
-    """Remove the drafts of a run that was killed; no other run may be writing to the folder."""
+    """Remove what killed runs left half-written; no other run may be writing to the folder."""
     for path in Path(folder).glob(f"{DRAFTS}*"):
-        shutil.rmtree(path, ignore_errors=True)
+        if _DRAFT.fullmatch(path.name) and path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        elif _DRAFT.fullmatch(path.name):
+            path.unlink(missing_ok=True)
+    for name in (*FILES, OTHER_CONFIG, STATUS):
+        files.remove_leftovers(folder, name)
 
 
 def rescue(outcome: Outcome) -> Path:
@@ -250,10 +279,20 @@ def rescue(outcome: Outcome) -> Path:
 # ---- reading -------------------------------------------------------------------------------------
 
 
+def has_result(folder: PathLike) -> bool:
+    """Whether a folder has a result; one that waits is moved to its place first."""
+    try:
+        settle(folder)
+    except OSError as error:
+        waiting = f"the results of the last run wait in {Path(folder) / RESULTS}"
+        raise GSRError(f"{waiting} and cannot be moved to their places: {error}") from error
+    return os.path.lexists(Path(folder) / LAST)
+
+
 def read(folder: PathLike) -> dict[str, Any]:
     """Return what ``result.json`` of a run folder holds."""
     path = Path(folder)
-    if not os.path.lexists(path / "result.json"):
+    if not has_result(path):
         reason = "there is no result.json in it" if path.is_dir() else "there is no such folder"
         raise GSRError(f"{path} is no run folder: {reason}")
     try:
@@ -271,13 +310,17 @@ def read(folder: PathLike) -> dict[str, Any]:
 def load_model(path: PathLike) -> Any:
     """Return the model of a model file or of a run folder."""
     from gsr import saving
+    from gsr.estimator import GSRRegressor
 
     place = Path(path)
     if place.is_dir():
-        if not (place / "model.json").exists():
+        if not (has_result(place) and (place / "model.json").exists()):
             read(place)  # raises an error if it is no run folder
         place = place / "model.json"
-    return saving.load(place)
+    model = saving.load(place)
+    if not isinstance(model, GSRRegressor):
+        raise GSRError(f"{place} holds no law of a GSRRegressor: use gsr.load in Python")
+    return model
 
 
 def last_changed(paths: Iterable[Path]) -> float | None:

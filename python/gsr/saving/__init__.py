@@ -32,6 +32,7 @@ from gsr.selection.rounding import Rounded
 from gsr.transformation import BUILTINS, Symbolic
 
 if TYPE_CHECKING:
+    from gsr.groups.law import GroupTable
     from gsr.saving.forms import DocumentForm
 
 FORMAT = "gsr model"
@@ -52,21 +53,34 @@ def text(model: Any) -> str:
     content = writer.model(model)
     own = writer.transformations.values()
     document = {
-        "format": FORMAT,
-        "format_version": VERSION,
-        "gsr_version": gsr.__version__,
-        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "transformations": {entry.name: _described(entry) for entry in own},
         "libraries": writer.libraries,
         "model": content,
         "training_rows": writer.training_rows,
     }
+    return document_text(document)
+
+
+def document_text(content: Mapping[str, Any]) -> str:
+    """Return a model, as plain data, with the format and the checksum of its file."""
+    document = {
+        "format": FORMAT,
+        "format_version": VERSION,
+        "gsr_version": gsr.__version__,
+        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        **content,
+    }
     head = {"format": FORMAT, "checksum": _checksum(document)}
     return _written({**head, **document}) + "\n"
 
 
+def write_document(content: Mapping[str, Any], path: str | PathLike[str]) -> None:
+    """Write a model, as plain data, to a file."""
+    write_whole(document_text(content), path)
+
+
 def load(path: str | PathLike[str], transformations: Sequence[Transformation] = ()) -> Any:
-    """Read a model that `GSRRegressor.save` or `GSRDynamics.save` has written.
+    """Read a model that the `save` of an estimator has written.
 
     Parameters
     ----------
@@ -77,7 +91,7 @@ def load(path: str | PathLike[str], transformations: Sequence[Transformation] = 
 
     Returns
     -------
-    GSRRegressor or GSRDynamics
+    GSRRegressor, GSRDynamics, GSRForm or GSRImplicit
         Fitted. It predicts the same, bit for bit; its training data are not in it.
 
     Raises
@@ -87,7 +101,16 @@ def load(path: str | PathLike[str], transformations: Sequence[Transformation] = 
     """
     try:
         own = _by_name(transformations)
-        return _model(_document(read_whole(path)), own)
+        document = _document(read_whole(path))
+        if "implicit" in document:
+            from gsr.implicit import files
+
+            return files.model(document["implicit"])
+        if "form" in document:
+            from gsr.forms import estimator
+
+            return estimator.read(document["form"])
+        return _model(document, own)
     except GSRError as error:
         name = os.fspath(path)
         raise GSRError(str(error) if str(name) in str(error) else f"{name}: {error}") from error
@@ -352,6 +375,7 @@ class Writer:
             "equation": self.equation(entry.equation),
             **{name: _known(entry, name) for name in ("left_out", "length", "uncertainty")},
             "rounded": self._rounded(entry),
+            **_groups(getattr(entry.equation, "groups", None)),
         }
 
     def _rounded(self, entry: FrontEntry) -> dict[str, Any] | None:
@@ -385,13 +409,19 @@ class Writer:
 
 
 def _known(entry: FrontEntry, name: str) -> Any:
-    """Return a property that is computed from training data; None if it cannot be had."""
+    """Return a property that is computed from training data; None if that fails."""
     if entry.data is None and name not in vars(entry):
         return None
     try:
         return getattr(entry, name)
     except (GSRError, ArithmeticError, np.linalg.LinAlgError):
         return None
+
+
+def _groups(table: GroupTable | None) -> dict[str, Any]:
+    if table is None:
+        return {}
+    return {"groups": {**vars(table), "law": _law(table.law), "local": table.local.tolist()}}
 
 
 def _law(law: LawLike) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from pydantic import (
     StrictStr,
     Tag,
     ValidationError,
+    model_serializer,
 )
 from pydantic_core import PydanticCustomError
 
@@ -288,6 +289,20 @@ class RoundedForm(Form):
     equation: EquationForm
 
 
+class GroupsForm(Form):
+    """Constants of each group; see `gsr.groups.law.GroupTable`."""
+
+    column: StrictStr
+    labels: Annotated[list[StrictStr], Field(min_length=1)]
+    law: LawForm
+    constants: FiniteTable
+    deviations: Table
+    local: list[Flag]
+    descriptions: list[StrictStr]
+    letters: list[StrictStr]
+    chances: Vector
+
+
 class EntryForm(Form):
     text: StrictStr | None = None
     complexity: Whole
@@ -305,6 +320,12 @@ class EntryForm(Form):
     equation: EquationForm
     uncertainty: UncertaintyForm | None = None
     rounded: RoundedForm | None = None
+    groups: GroupsForm | None = None
+
+    @model_serializer(mode="wrap")
+    def _plain(self, plain: Callable[[EntryForm], dict[str, Any]]) -> dict[str, Any]:
+        """Leave out what laws without groups do not have."""
+        return {k: v for k, v in plain(self).items() if k != "groups" or v is not None}
 
 
 # ---- models ------------------------------------------------------------------------------------

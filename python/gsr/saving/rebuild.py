@@ -14,12 +14,13 @@ from gsr.encoding.rows import ONE, Argument, Matrix, Part, Row, rows
 from gsr.equation import Equation, check_names, nonzero
 from gsr.estimator import GSRRegressor
 from gsr.exceptions import GSRError
+from gsr.groups.law import GroupedEquation, GroupTable
 from gsr.library import Library, Transformation
 from gsr.prediction.inversion import Branches, Inversion, Neighbours, SignRule
 from gsr.saving import MARK, forms
 from gsr.search import Progress
 from gsr.selection import FrontEntry
-from gsr.selection.fitted import FittedLaw
+from gsr.selection.fitted import FittedLaw, constants
 from gsr.selection.noise import Noise
 from gsr.selection.poles import Poles
 from gsr.selection.rounding import Rounded
@@ -150,8 +151,17 @@ class Reader:
 
     def _entry(self, form: forms.EntryForm, names: Names, where: str) -> FrontEntry:
         law = _law(form.law)
+        table = None if form.groups is None else _groups(form.groups, f"{where}.groups")
+        if table is not None:
+            names = ((*names[0], *table.letters), names[1])
+            check_names(*names, len(names[0]))
+
+        def equation(found: Any, law: FittedLaw, where: str) -> Equation:
+            plain = self._equation(found, law, names, where)
+            return plain if table is None else GroupedEquation(**{**vars(plain), "groups": table})
+
         made: dict[str, Any] = {
-            "equation": self._equation(form, law, names, where),
+            "equation": equation(form, law, where),
             "level": form.level,
             "poles": Poles(**dict(form.poles)),
         }
@@ -164,8 +174,7 @@ class Reader:
         if form.rounded is not None:
             shorter = _law(form.rounded.law)
             made["rounded"] = Rounded(shorter, tuple(form.rounded.texts), form.rounded.bits)
-            equation = self._equation(form.rounded, shorter, names, f"{where}.rounded")
-            made["rounded_equation"] = equation
+            made["rounded_equation"] = equation(form.rounded, shorter, f"{where}.rounded")
         entry = FrontEntry(
             form.complexity, form.rmse, form.exact, form.n_constants, form.bits,
             make=_no_data, law=law, held_out=form.held_out,
@@ -235,6 +244,17 @@ def _no_data(law: Any) -> Equation:
 
 def _law(form: forms.LawForm) -> FittedLaw:
     return FittedLaw(**{**dict(form), "phi": tuple(form.phi), "psi": tuple(form.psi)})
+
+
+def _groups(form: forms.GroupsForm, where: str) -> GroupTable:
+    law, (n_groups, n) = _law(form.law), (len(form.labels), len(form.local))
+    shapes = {form.constants.shape, form.deviations.shape}
+    lengths = {len(form.descriptions), len(form.chances), len(constants(law))}
+    if shapes != {(n_groups, n)} or lengths != {n} or len(form.letters) != sum(form.local):
+        raise GSRError(f"{where}: the parts of the table do not fit each other")
+    lists = ("labels", "descriptions", "letters")
+    plain = {name: tuple(getattr(form, name)) for name in lists}
+    return GroupTable(**{**dict(form), **plain, "law": law, "local": np.array(form.local)})
 
 
 def _check_matrices(matrices: Any, library: Library, n_features: int, where: str) -> None:

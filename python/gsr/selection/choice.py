@@ -31,12 +31,11 @@ from gsr.selection.fitted import FittedLaw, Training
 from gsr.selection.grammar import basis_function
 from gsr.selection.kinds import bits_above, has_length, of_different_kinds, shortest_first
 from gsr.selection.noise import OF_MEDIAN, Loss, Noise, neighbour_values, robust_scale
-from gsr.selection.residuals import Indices
 from gsr.selection.simplify import duplicates
 from gsr.selection.target_scale import attempted, residuals
 from gsr.threads import one_thread
 from gsr.traits import DIVISION, LOGARITHM, TANGENT
-from gsr.transformation import Array
+from gsr.transformation import Array, Indices
 
 #: Laws of a rough ranking whose description lengths are compared.
 FEW = 6
@@ -83,7 +82,7 @@ def best(
 def _safest(
     ranked: Sequence[FrontEntry], policy: str, by_length: bool, until: float | None
 ) -> FrontEntry:
-    """Return the best law that is tame, or a wild one that describes the data much better.
+    """Return the best law that is well behaved, or one that describes the data much better.
 
     A term that lives on one or two rows is fitted to their noise, and the error of a law with
     several solutions for y is that of the nearest one, which new rows do not tell: such laws are

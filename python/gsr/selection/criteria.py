@@ -285,17 +285,18 @@ def structure_bits(entry: FrontEntry, signs: Mapping[int, int] = NO_SIGNS) -> fl
 
     `signs` maps the terms whose coefficient is 1 or -1, and so is not written, to it.
     """
-    bits = _expression_bits(entry.law, *entry.libraries, entry.n_features, signs)
+    bits = expression_bits(entry.law, *entry.libraries, entry.n_features, signs)
     return bits + _branch_bits(entry)
 
 
-def _expression_bits(
+def expression_bits(
     law: LawLike,
     library: Library,
     target_library: Library,
     n_features: int,
     signs: Mapping[int, int] = NO_SIGNS,
 ) -> float:
+    """Return the bits of a law's expression without its constants."""
     bits = law_structure_bits(law.psi, law.phi, library, target_library, n_features, signs)
     rows = (each for matrix in law.phi for row in factors(matrix, library) for each in row.walk())
     # Oscillations whose frequency is fitted.
@@ -346,11 +347,11 @@ class _Written:
 
 @lru_cache(maxsize=4096)
 def _price(law: _Written) -> float:
-    return _expression_bits(law.law, law.library, law.target_library, law.n_features)
+    return expression_bits(law.law, law.library, law.target_library, law.n_features)
 
 
 def _branch_bits(entry: FrontEntry) -> float:
-    """Return what it takes to say which solution for y is meant, if no rule of the law says so.
+    """Return the bits that select the solution for y, where no rule of the law selects it.
 
     That is one bit for each row, or the greater residuals if one side is meant for all.
     """

@@ -1,4 +1,4 @@
-"""A law of the front, with all that is asked about it."""
+"""A law of the front, with the properties that are computed on demand."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class FrontEntry:
     verdict_rows: int = MOST_ROWS
 
     def __post_init__(self) -> None:
-        if self.held_error is not None:  # whatever other form of the law the entry was made of
+        if self.held_error is not None:  # also if the entry was made from another form of the law
             object.__setattr__(self, "held_out", self.held_error(self.equation))
 
     @classmethod
@@ -184,7 +184,7 @@ class FrontEntry:
 
     @property
     def is_sound(self) -> bool:
-        """Whether no term lives on few rows, and the law says which y is meant."""
+        """Whether every term matters in many rows, and the law determines which y is meant."""
         return not self.lives_on_few_rows and not self.leaves_branch_open
 
     @property
@@ -278,7 +278,7 @@ class FrontEntry:
         return self.law, self.data
 
     def __getstate__(self) -> dict[str, Any]:
-        # All is made now: what would make it later holds the training data.
+        # Everything is computed now: later the training data are not there.
         made: dict[str, Any] = {"equation": self.equation, "level": self.level, "poles": self.poles}
         made |= {"is_weighted": self.is_weighted}
         if self.data is not None:
@@ -299,7 +299,7 @@ class FrontEntry:
 # with which the term is written: "coefficient of sin(c1 x1 + c2)", "c1" and "c2".
 
 CONSTANT = "constant"
-#: What constants inside terms are called; the first that is no name of a variable with a number.
+#: Letters for constants inside terms; the first is used that no numbered variable has.
 LETTERS = ("c", "k", "p", "q", "constant_")
 #: Marks that stand for constants while terms are written. They are whole numbers of six digits,
 #: and further apart than the whole powers that are added to an exponent: x1 x1^0.7 is x1^1.7.

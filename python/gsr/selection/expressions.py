@@ -168,7 +168,7 @@ def _product(a: Sum, b: Sum) -> Sum:
 
 
 def _term(scale: Scale, powers: dict[Base, Exponent]) -> Sum:
-    """Return a single term, as a sum if it is nothing but a scale times brackets."""
+    """Return a single term, as a sum if it is a scale times brackets."""
     if scale == 0:
         return number(ZERO)
     powers = _joined_exponentials({b: e for b, e in powers.items() if e.number})

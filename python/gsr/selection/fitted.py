@@ -9,7 +9,6 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gsr import _core
 from gsr.encoding import evaluate, law_complexity
@@ -17,7 +16,7 @@ from gsr.encoding.rows import WEIGHTED, factors
 from gsr.exceptions import GSRError
 from gsr.library import Library
 from gsr.selection.noise import Loss, Noise
-from gsr.transformation import Array
+from gsr.transformation import Array, Indices
 
 #: What fitting or inverting a law may raise; such a law is left out.
 FAILURES = (GSRError, ArithmeticError, ValueError, IndexError, np.linalg.LinAlgError)
@@ -31,7 +30,6 @@ TINY = float(np.finfo(float).tiny)
 
 AnyMatrix = Sequence[Sequence[Any]]
 Weigh = Callable[[Array], Array]
-Indices = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +157,7 @@ class Weight(NamedTuple):
 
 
 def weights(law: LawLike) -> list[Weight]:
-    """Return the places of the free weights; a weight of exactly 1 is no constant."""
+    """Return the places of the free weights; a weight of exactly 1 is not a constant."""
     found = []
     for side in ("phi", "psi"):
         for term, matrix in enumerate(getattr(law, side)):
@@ -192,7 +190,7 @@ def with_constants(law: LawLike, values: Array) -> FittedLaw:
     places = weights(law)
     sides = {side: [[list(r) for r in m] for m in getattr(law, side)] for side in ("phi", "psi")}
     for place, value in zip(places, values[k + p :], strict=True):
-        # A weight of exactly 1 or 0 would be no constant, and the others would move up.
+        # A weight of exactly 1 or 0 would not count as a constant, and the others would move up.
         free = float(np.nextafter(1.0, 2.0)) if value == 1.0 else float(value) or TINY
         sides[place.side][place.term][place.row][place.column] = free
     if places:

@@ -50,7 +50,7 @@ from gsr.selection.variants import plainer
 from gsr.threads import one_thread
 from gsr.transformation import POWERS, Array
 
-#: A law with more constants for each row than this goes through the rows, whatever they are.
+#: A law with more constants for each row than this interpolates.
 MOST_CONSTANTS = 0.5
 #: Laws whose constants are refined under another loss than squares, which takes longer.
 MOST_WITH_LOSS = 60
@@ -96,7 +96,7 @@ def _fitted(
     found: list[LawLike] = []
     most = max(MOST_CONSTANTS * len(data.y), 2.0)
     laws = [law for law in laws if law.exact or len(constants(law)) <= most]
-    # Of laws without features only y = c: g(y) = c is the same.
+    # Of laws without features only y = c is kept: g(y) = c is the same.
     laws = [
         law
         for law in laws
@@ -166,7 +166,7 @@ def without_failures(entries: Sequence[FrontEntry]) -> list[FrontEntry]:
 
 
 def with_squared_error(entry: FrontEntry) -> FrontEntry:
-    """Return an entry whose error is the root mean square, whatever loss it was chosen by."""
+    """Return an entry whose error is the root mean square, for any loss that it was chosen by."""
     if entry.data is None or entry.data.loss.is_squared or entry.exact:
         return entry
     return replace(entry, rmse=rmse(entry.law, replace(entry.data, loss=Loss())))

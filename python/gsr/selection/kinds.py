@@ -31,7 +31,7 @@ MOST_KINDS = 8
 MOST_CANDIDATES = 40
 #: Probability of a law among the kinds that were found, below which the rows do not determine it.
 LEAST_SUPPORT = 0.95
-#: A law that takes so many bits more is no rival.
+#: Laws that take so many bits more are not compared.
 FAR_BEHIND = 12.0
 MOST_ODDS = 100.0
 #: Laws are the same kind if one can reproduce the other but for this part of its error.
@@ -199,7 +199,7 @@ def of_different_kinds(entries: Iterable[FrontEntry], count: int) -> list[FrontE
         own, values = spellings(entry.equation), _predicted(entry)
         if any(each.covers(kind) or kind.fixes(each) for each in kinds for kind in own):
             continue
-        kinds |= own  # of a copy too: its spelling with a term added is no other kind
+        kinds |= own  # of a copy too: its spelling with a term added is the same kind
         if any(map(_same, predictions, [values] * len(found), found)):
             continue
         found.append(entry)
@@ -211,7 +211,7 @@ def support(chosen: FrontEntry, entries: Iterable[FrontEntry], until: float | No
     """Return the probability of a law among the kinds of laws that were found; 1 if it is exact.
 
     It follows from their description lengths: two laws that differ by b bits have odds of 2^b.
-    Laws that run wild, or have a term that lives on one or two rows, do not count.
+    Laws with poles or extreme predictions, or with a term for one or two rows, do not count.
     """
     if chosen.exact:
         return 1.0

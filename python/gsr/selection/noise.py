@@ -87,7 +87,7 @@ class Loss:
         return _of_mean_1(self._sides(residuals) / np.maximum(size / scale, width))
 
     def search_weights(self, residuals: Array) -> Array:
-        """Return weights for a search among other laws, which residuals of one law must not rule.
+        """Return weights for a search, which the residuals of one law must not dominate.
 
         All rows that are no outliers count alike, and an outlier no more than one at the bend.
         """

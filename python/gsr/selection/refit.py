@@ -17,7 +17,6 @@ import numpy as np
 from gsr.selection.fitted import (
     STEP,
     FittedLaw,
-    Indices,
     LawLike,
     Training,
     inner_constants,
@@ -28,7 +27,7 @@ from gsr.selection.fitted import (
     weights,
 )
 from gsr.selection.target_scale import TargetScale, rmse
-from gsr.transformation import Array
+from gsr.transformation import Array, Indices
 
 EPSILON = float(np.finfo(float).eps)
 #: The core's rules for a residual at rounding level (cpp/src/fitness.cpp, cpp/src/reduced.cpp).

@@ -19,13 +19,12 @@ from itertools import islice
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from gsr.selection.fitted import LawLike, Training, constants
 from gsr.selection.target_scale import linear_rows
 from gsr.threads import one_thread
-from gsr.transformation import Array
+from gsr.transformation import Array, Indices
 
 ROUNDING = 1e-12
 #: Directions of a tested basis that the law itself absorbs up to this part are left out.
@@ -48,8 +47,6 @@ TAIL = 5.0
 #: The boosted trees need this many rows.
 LEAST_LEARNED = 60
 FOLDS = 4
-
-Indices = npt.NDArray[np.intp]
 
 
 def varies(column: Array) -> bool:

@@ -9,13 +9,12 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gsr.selection.fitted import FittedLaw, LawLike, Training, constants, with_constants
 from gsr.selection.refit import confirm
 from gsr.selection.target_scale import Linearised, linearise, refine, residuals, rmse
 from gsr.selection.uncertainty import inverse_gram, noise_level
-from gsr.transformation import Array
+from gsr.transformation import Array, Mask
 
 #: How far, in standard errors, a simple number may be from the constant it stands for.
 WINDOWS = (0.5, 1.0, 3.0)
@@ -33,8 +32,6 @@ LARGEST_PI_FACTOR = 16
 ROUNDINGS = 8.0
 #: The most that a constant takes for standing in for others.
 SHARED_BITS = 20.0
-
-Mask = npt.NDArray[np.bool_]
 
 
 class Simple(NamedTuple):

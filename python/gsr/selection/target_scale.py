@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gsr.deadline import is_late
 from gsr.selection.fitted import (
@@ -33,14 +32,14 @@ from gsr.selection.fitted import (
     with_constants,
 )
 from gsr.selection.noise import Loss, minimised
-from gsr.transformation import Array
+from gsr.transformation import Array, Mask
 
 NEWTON_STEPS = 30
 #: After so many steps a row that does not come nearer by half each time is as near as rounding lets
 #: it, or has no solution.
 FIRST_STEPS = 8
 SOLVED = 1e-10
-#: A row whose slope of g is below this part of the median must not rule the others: derivatives
+#: A row whose slope of g is below this part of the median must not dominate: derivatives
 #: there may be so many times their medians.
 FLATTEST = 1e-3
 LARGEST = 1e3
@@ -221,8 +220,6 @@ STEPS = 100
 GAIN = 1e-9
 DAMPING = 1e-3
 MOST_DAMPING = 1e8
-
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gsr.exceptions import GSRError
-from gsr.selection.fitted import Indices, LawLike, Training, constants, norms, weights
+from gsr.selection.fitted import LawLike, Training, constants, norms, weights
 from gsr.selection.noise import OF_MEDIAN, Noise
 from gsr.selection.target_scale import Linearised, TargetScale, linear_rows, linearise, residuals
-from gsr.transformation import Array
+from gsr.transformation import Array, Indices
 
 if TYPE_CHECKING:
     from gsr.selection.entry import FrontEntry
@@ -177,7 +177,7 @@ def inverse_gram(r: Array) -> Array:
 
 #: The constants are fitted again without a row of more leverage than this.
 HIGH_LEVERAGE = 0.9
-#: A term lives on few rows if so many have this share of its sum of squares ...
+#: A term is for few rows only if so many have this share of its sum of squares ...
 FEW_ROWS = 2
 MOST_OF_IT = 0.9
 #: ... and its norm on the others, in units of a typical residual there, is below this.
@@ -223,7 +223,7 @@ def _errors_without(columns: Array, high: Indices) -> Array:
 
 
 def lives_on_few_rows(law: LawLike, data: Training) -> bool:
-    """Return whether a term of the law is there for the sake of one or two rows.
+    """Return whether a term of the law fits one or two rows only.
 
     Nearly all of its sum of squares, on the scale of y, is on these then, and on the others it has
     no part that could be measured beside the rest of the law.

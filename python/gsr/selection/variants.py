@@ -232,7 +232,7 @@ def _plainer_row(row: Row, data: Training) -> Row:
 
 
 def _flattened(argument: Argument, library: Library) -> Argument:
-    """Return an argument with u for each inner row that is nothing but u."""
+    """Return an argument with u for each inner row that equals u."""
     held: dict[int | Row, int | Row] = {}
     for base, _ in argument.parts:
         if isinstance(base, Row) and library.names[base.code] == "identity" and not base.reciprocal:

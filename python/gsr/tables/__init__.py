@@ -10,7 +10,7 @@ import os
 import shlex
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -63,6 +63,8 @@ class Table:
     #: The line in the file of each row, where it is known, and what that counts.
     lines: npt.NDArray[np.int64] | None = field(default=None, repr=False)
     unit: str = "line"
+    #: The text of a column that was asked for as labels.
+    labels: tuple[str, ...] | None = field(default=None, repr=False)
 
     def place(self, row: int) -> str:
         """Return where a row is, as an error message says it."""
@@ -118,6 +120,7 @@ def read(
     header: bool | None = None,
     delimiter: str | None = None,
     sheet: str | None = None,
+    labels: Column | None = None,
 ) -> Table:
     """Read a table of numbers; its content tells what kind of file it is.
 
@@ -137,10 +140,15 @@ def read(
         character; detected unless given.
     sheet : str, optional
         The sheet of an Excel workbook; the first unless given.
+    labels : str or int, optional
+        A column of labels, which may be text in text files, and are numbers in others.
     """
     source = path if isinstance(path, Source) else Source(path)
     try:
-        return _read(source, columns, header, delimiter, sheet)
+        table = _read(source, columns, header, delimiter, sheet)
+        if labels is None:
+            return table
+        return replace(table, labels=_labels(source, labels, table, header, delimiter, sheet))
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise GSRError(f"{source.name}: the compressed file is damaged or cut off") from error
     except MemoryError as error:
@@ -174,6 +182,27 @@ def _read(
     if start.startswith((binary.NPY, binary.ZIP)):
         return binary.read_numpy(source, columns, is_zip=kind == "arrays")
     return text.read(source, columns, header, delimiter)
+
+
+def _labels(
+    source: Source,
+    column: Column,
+    table: Table,
+    header: bool | None,
+    delimiter: str | None,
+    sheet: str | None,
+) -> tuple[str, ...]:
+    """Return the text of a column in the rows of a table; numbers in files that are no text."""
+    names, rows = cells(source, table, header, delimiter)
+    if names is not table.names:
+        place = find(column, names, source.name)
+        found = [str(row[place]).strip() for row in rows]
+    else:
+        numbers = _read(source, [column], header, delimiter, sheet).values[:, 0]
+        found = ["" if each != each else f"{each:.17g}" for each in numbers]
+    if "" in found:
+        raise GSRError(f"{table.origin}, {table.place(found.index(''))}: the label is missing")
+    return tuple(found)
 
 
 def cells(

@@ -54,7 +54,7 @@ MATERIALS = ((0.0, 0.6), (273.0, 573.0))
 #: Start and last time of the families of LSR-Synth that are equations of motion.
 MOTIONS = {"BPG": ((5.0,), 60.0), "CRK": ((1.0,), 30.0), "PO": ((0.5, 0.5), 20.0)}
 
-Row = dict[str, str]
+Record = dict[str, str]
 Names = tuple[str, ...]
 
 
@@ -78,7 +78,7 @@ def _box(spans: tuple[Span, ...], count: int) -> Box:
     return Box(tuple((span.low, span.high) for span in spans), count)
 
 
-def _paper(row: Row) -> Problem:
+def _paper(row: Record) -> Problem:
     formula, allowed = row["formula"], ("one", "identity", *row["functions"].split())
     return Problem(
         suite=row["name"].partition("-")[0].lower(),
@@ -99,7 +99,7 @@ def _place(text: str) -> Sampling:
     return PLACES[kind](float(low), float(high), int(count))
 
 
-def _feynman(row: Row) -> Problem:
+def _feynman(row: Record) -> Problem:
     names, spans = _ranges(row["ranges"])
     given = ", ".join(f"x{k} = {name}" for k, name in enumerate(names, 1))
     note = f"{row['formula']}; {given}"
@@ -107,7 +107,7 @@ def _feynman(row: Row) -> Problem:
     return _problem("feynman", f"Feynman-{row['name']}", row["formula"], names, sampling, note=note)
 
 
-def _strogatz(row: Row) -> Problem:
+def _strogatz(row: Record) -> Problem:
     names, spans = _ranges(row["ranges"])
     return _problem(
         "strogatz", f"Strogatz-{row['name']}", row["formula"], names,
@@ -115,12 +115,12 @@ def _strogatz(row: Row) -> Problem:
     )  # fmt: skip
 
 
-def _two_terms(row: Row) -> Problem:
+def _two_terms(row: Record) -> Problem:
     names = features(int(row["columns"]))
     return _problem("two-terms", f"Two-terms-{row['name']}", row["formula"], names, TWO_TERMS)
 
 
-def _synthetic(row: Row) -> Problem:
+def _synthetic(row: Record) -> Problem:
     name, formula, names = row["name"], row["formula"], tuple(row["variables"].split())
     sampling = _synthetic_sampling(name, names, formula)
     return _problem(
@@ -142,7 +142,7 @@ def _synthetic_sampling(name: str, names: Names, formula: str) -> Sampling:
     return Trajectory(sides, states, start, end, SYNTH_ROWS, names)
 
 
-def _transformed(row: Row) -> Problem:
+def _transformed(row: Record) -> Problem:
     names, spans = _ranges(row["ranges"])
     kept = row["features"].split()
     inputs = features(len(names))
@@ -159,7 +159,7 @@ def _transformed(row: Row) -> Problem:
     )
 
 
-def _realistic(row: Row) -> Problem:
+def _realistic(row: Record) -> Problem:
     names, spans = _ranges(row["ranges"])
     return _problem(
         "srsd", f"SRSD-{row['name']}", row["formula"], names, Ranges(spans, SRSD_ROWS),
@@ -167,7 +167,7 @@ def _realistic(row: Row) -> Problem:
     )  # fmt: skip
 
 
-def _system(row: Row) -> list[Problem]:
+def _system(row: Record) -> list[Problem]:
     train, test = system(row)
     states = train.states
     return [
@@ -180,7 +180,7 @@ def _system(row: Row) -> list[Problem]:
     ]  # fmt: skip
 
 
-def system(row: Row) -> tuple[Trajectory, Trajectory]:
+def system(row: Record) -> tuple[Trajectory, Trajectory]:
     """Return the series of a system, times first, from the start of the data and from another."""
     sides = tuple(side.strip() for side in row["right_hand_sides"].split(";"))
     states = tuple(f"x_{k}" for k in range(len(sides)))

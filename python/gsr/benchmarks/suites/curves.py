@@ -184,7 +184,7 @@ _BY_NAME = {curve.name: curve for curve in CURVES}
 
 
 def select_curves(names: Iterable[str]) -> list[Curve]:
-    """Return the curves of these names, all of them if there is no name."""
+    """Return the curves of these names, all curves without names."""
     named = [name.lower() for name in names]
     for name in named:
         if name not in _BY_NAME:

@@ -1,0 +1,1 @@
+"""Implicit laws: equations between columns of which none is the target."""

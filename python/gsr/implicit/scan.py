@@ -1,0 +1,167 @@
+"""Sums of terms that vary less than they would if the columns were independent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, permutations
+from math import comb
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gsr.implicit.form import Form, nodes
+from gsr.lazy import sympy
+from gsr.transformation import Array
+
+Indices = npt.NDArray[np.intp]
+
+#: Sets of terms of one size that are all looked at; beyond that, extensions of the best ones.
+MOST_SETS = 150_000
+BEAM = 200
+LARGEST = 5
+CHUNK = 30_000
+#: Sums that are kept of each size.
+KEPT = 8
+#: Terms in which a value lies further out, in standard deviations, are left out.
+TAIL = 8.0
+#: Part of the variance that is added: sums of terms that never vary are no laws.
+RIDGE = 1e-9
+BITS_PER_NODE = 4.0
+#: Pairs of exponents in products of two columns.
+EXPONENTS = (
+    (1, 1), (1, 2), (2, 1), (1, -1), (-1, 1), (-1, -1), (2, -1), (-1, 2), (1, -2), (-2, 1),
+)  # fmt: skip
+#: Columns up to which products of three are candidates.
+FEW_COLUMNS = 5
+
+
+def shuffled(X: Array, seed: int) -> Array:
+    """Return the table with each column permuted by itself."""
+    rng = np.random.default_rng(seed)
+    return np.column_stack([rng.permutation(column) for column in X.T])
+
+
+def candidates(columns: Sequence[Any]) -> Iterator[Any]:
+    """Yield terms of one to three columns."""
+    for x in columns:
+        yield from (x, x**2, x**3, 1 / x, x**-2, sympy.sqrt(x), sympy.log(sympy.Abs(x)))
+        yield from (sympy.exp(x), sympy.exp(-x), sympy.sin(x), sympy.cos(x))
+    for x, y in combinations(columns, 2):
+        yield from (x**p * y**q for p, q in EXPONENTS)
+    if len(columns) <= FEW_COLUMNS:
+        for x, y, z in permutations(columns, 3):
+            if str(x) < str(y):
+                yield x * y / z
+        yield from (x * y * z for x, y, z in combinations(columns, 3))
+
+
+class Moments(NamedTuple):
+    """Means of products: of the terms without their means, and of their gradients."""
+
+    values: Array
+    gradients: Array
+
+    @classmethod
+    def of(cls, terms: Array, slopes: Array) -> Moments:
+        """Take the means over rows of a table."""
+        centred = terms - terms.mean(axis=0)
+        flat = slopes.reshape(-1, slopes.shape[2])
+        return cls(centred.T @ centred / len(terms), flat.T @ flat / len(terms))
+
+    def part(self, sets: Indices) -> tuple[Array, Array]:
+        """Return both matrices of each set of terms."""
+        ridge = RIDGE * np.eye(sets.shape[1])
+        values, gradients = (each[sets[:, :, None], sets[:, None, :]] + ridge for each in self)
+        return values, gradients
+
+
+class Scan:
+    """Sums of terms whose values vary little for their gradients (Taubin's fit of curves).
+
+    What a sum leaves is compared with what it leaves of independent columns, so that sums which
+    are small whatever the data are, and functions of one column, gain nothing.
+    """
+
+    def __init__(self, columns: tuple[Any, ...], X: Array, scale: Array) -> None:
+        self.columns, self.n_rows = columns, len(X)
+        terms = list(candidates(columns))
+        here, apart = (
+            _with_slopes(terms, columns, table, scale) for table in (X, shuffled(X, seed=0))
+        )
+        with np.errstate(all="ignore"):
+            steep = np.sqrt((here[1] ** 2).sum(axis=1))
+            self.steep = np.sqrt((steep**2).mean(axis=0))
+            centred = np.abs(here[0] - here[0].mean(axis=0))
+            tame = (centred.max(axis=0) < TAIL * here[0].std(axis=0)) & (self.steep > 0)
+            tame &= steep.max(axis=0) < TAIL * self.steep
+        for values, slopes in (here, apart):
+            tame &= np.isfinite(values).all(axis=0) & np.isfinite(slopes).all(axis=(0, 1))
+        self.terms = [term for term, fine in zip(terms, tame, strict=True) if fine]
+        self.nodes = np.array([nodes(term) for term in self.terms])
+        self.values, self.steep = here[0][:, tame], self.steep[tame]
+        self.here, self.apart = (
+            Moments.of(values[:, tame] / self.steep, slopes[:, :, tame] / self.steep)
+            for values, slopes in (here, apart)
+        )
+
+    def forms(self) -> Iterator[Form]:
+        """Yield the best sums of each size."""
+        if len(self.terms) < 2:
+            return
+        last: Indices | None = None
+        for size in range(2, min(LARGEST, len(self.terms)) + 1):
+            sets = self._sets(size, last)
+            bits = self._bits(sets)
+            order = np.argsort(bits, kind="stable")
+            last = sets[order[:BEAM]]
+            for chosen in last[:KEPT]:
+                yield self._form(chosen)
+
+    def _sets(self, size: int, last: Indices | None) -> Indices:
+        m = len(self.terms)
+        if last is None or comb(m, size) <= MOST_SETS:
+            return np.array(list(combinations(range(m), size)), dtype=np.intp)
+        wider = np.concatenate(
+            [np.column_stack([last, np.full(len(last), k)]) for k in range(m)]
+        )  # fmt: skip
+        wider = np.sort(wider, axis=1)
+        return np.unique(wider[(np.diff(wider, axis=1) > 0).all(axis=1)], axis=0)
+
+    def _bits(self, sets: Indices) -> Array:
+        """Return about how many bits each set takes: to be written, and what it leaves."""
+        ratio = np.concatenate(
+            [self._solved(sets[k : k + CHUNK])[0] for k in range(0, len(sets), CHUNK)]
+        )
+        written = BITS_PER_NODE * (self.nodes[sets].sum(axis=1) + sets.shape[1])
+        return np.asarray(written + 0.5 * self.n_rows * np.log2(ratio))
+
+    def _solved(self, sets: Indices) -> tuple[Array, Array]:
+        """Return what the best sum of each set leaves, relative to independent columns, and it."""
+        values, gradients = self.here.part(sets)
+        whiten = np.linalg.inv(np.linalg.cholesky(gradients))
+        sizes, vectors = np.linalg.eigh(whiten @ values @ whiten.transpose(0, 2, 1))
+        sums = (whiten.transpose(0, 2, 1) @ vectors[:, :, :1])[:, :, 0]
+        left = np.maximum(sizes[:, 0], RIDGE)
+        values, gradients = (
+            np.einsum("ni,nij,nj->n", sums, each, sums) for each in self.apart.part(sets)
+        )
+        return left * gradients / values, sums
+
+    def _form(self, chosen: Indices) -> Form:
+        coefficients = self._solved(chosen[None])[1][0] / self.steep[chosen]
+        right = float((self.values[:, chosen] @ coefficients).mean())
+        terms = tuple(self.terms[k] for k in chosen)
+        return Form(self.columns, terms, coefficients, right, np.empty(0))
+
+
+def _with_slopes(
+    terms: Sequence[Any], columns: tuple[Any, ...], X: Array, scale: Array
+) -> tuple[Array, Array]:
+    """Return the values of terms, and their gradients of shape (rows, columns, terms)."""
+    values, slopes = np.empty((len(X), len(terms))), np.empty((*X.shape, len(terms)))
+    for k, term in enumerate(terms):
+        at = Form(columns, (term,), np.ones(1), 0.0, np.empty(0)).values(X)
+        values[:, k], slopes[:, :, k] = at.F, at.gradient
+    with np.errstate(over="ignore"):
+        return values, slopes * scale[:, None]

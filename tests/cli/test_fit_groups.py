@@ -1,0 +1,47 @@
+"""`gsr fit --groups`, and the commands that use what it found."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gsr.cli import main
+
+SCALES = np.array([1.0, 2.0, 3.0, 5.0])
+
+
+@pytest.fixture
+def table(tmp_path):
+    rng = np.random.default_rng(0)
+    codes = np.repeat(range(4), 8)
+    frame = pd.DataFrame({"x": rng.uniform(1, 4, 32), "site": np.array(list("pqrs"))[codes]})
+    frame["y"] = SCALES[codes] * frame["x"] ** 2
+    path = tmp_path / "table.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.slow
+def test_groups_from_fit_to_predictions(table, tmp_path, capsys):
+    run = str(tmp_path / "run")
+    options = ["--target", "y", "--groups", "site", "--seed", "0", "--max-time", "3", "-o", run]
+    assert main(["fit", str(table), *options]) == 0
+    told = capsys.readouterr().out
+    assert "site  a" in told and "differ by more than their errors: a" in told
+    assert main(["predict", run, str(table)]) == 0
+    predicted = [float(line) for line in capsys.readouterr().out.split()[1:]]
+    assert predicted == pytest.approx(pd.read_csv(table)["y"].tolist(), rel=1e-6)
+    assert main(["show", run]) == 0
+    assert "site  a" in capsys.readouterr().out
+    assert main(["export", run, "--language", "c"]) == 0
+    assert "constants of a group" in capsys.readouterr().out
+
+
+def test_mistakes_are_named(table, tmp_path, capsys):
+    assert main(["fit", str(table), "--target", "y", "--groups", "sit"]) == 2
+    assert "'sit'; did you mean 'site'" in capsys.readouterr().err
+    assert main(["fit", str(table), "--target", "y", "--groups", "y"]) == 2
+    assert "both target and groups" in capsys.readouterr().err
+    text = table.read_text().replace(",q,", ",,", 1)
+    (tmp_path / "gap.csv").write_text(text)
+    assert main(["fit", str(tmp_path / "gap.csv"), "--target", "y", "--groups", "site"]) == 2
+    assert "line 10: the label is missing" in capsys.readouterr().err
