@@ -55,7 +55,9 @@ def integrate(
             guarded, x0, t, tfirst=True, tcrit=t[-1:], rtol=rtol, atol=atol, mxstep=MOST_STEPS,
             full_output=True,
         )  # fmt: skip
-    reached = np.append(True, (told["tcur"] >= t[1:]) & (t[1:] <= guarded.end))
+    # The integrator may come to rest a rounding error before the last time.
+    late = told["tcur"] >= t[1:] - 1e-9 * (t[-1] - t[0])
+    reached = np.append(True, late & (t[1:] <= guarded.end))
     inside = (np.abs(states) <= largest).all(axis=1)
     found = np.where(np.logical_and.accumulate(reached & inside)[:, None], states, np.nan)
     found[0] = x0

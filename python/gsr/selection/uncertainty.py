@@ -138,7 +138,8 @@ def of_constants(
     covariance = np.zeros_like(unit)
     covariance[both] = estimate**2 * unit[both] if math.isfinite(sigma) else 0.0
     # A constant is not known better than it can be written.
-    variances = np.maximum(np.diag(covariance), (np.finfo(float).eps * values / 2.0) ** 2)
+    with np.errstate(over="ignore"):
+        variances = np.maximum(np.diag(covariance), (np.finfo(float).eps * values / 2.0) ** 2)
     covariance[np.diag_indices(len(values))] = np.where(
         known & math.isfinite(sigma), variances, math.inf
     )
