@@ -49,7 +49,7 @@ def fit(config: Config, arguments: argparse.Namespace) -> int:
 
 
 def _print(model: GSRImplicit, arguments: argparse.Namespace) -> None:
-    table = model.to_pandas().tail(arguments.top)
+    table = model.to_pandas().tail(arguments.top or len(model.equations_))
     if arguments.json:
         laws = table.to_dict("records")
         terminal.show(json.dumps({"level": model.level_, "laws": laws}, indent=1))
