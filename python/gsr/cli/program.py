@@ -47,19 +47,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     It is 0; 1 if no law was found; 2 after wrong input; 3 if a result could not be written; 130
     after Ctrl-C.
     """
-    argv = sys.argv[1:] if argv is None else argv
-    parser = _parser(argv[0] if argv and argv[0] in terminal.COMMANDS else None)
-    arguments = parser.parse_args(argv)
-    if arguments.command is None:
-        parser.print_help()
-        return terminal.OK
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
-        return _run(arguments)
+        return _run(sys.argv[1:] if argv is None else argv)
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _run(argv: Sequence[str]) -> int:
     try:
+        parser = _parser(argv[0] if argv and argv[0] in terminal.COMMANDS else None)
+        arguments = parser.parse_args(argv)
+        if arguments.command is None:
+            parser.print_help()
+            return terminal.OK
         code = int(arguments.command(arguments))
         sys.stdout.flush()
         return code
