@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import sympy
 
-from gsr import _core
+from gsr import GSRRegressor, _core
 from gsr.library import PRESETS, TABLE_2, TABLE_13, Library, Transformation, resolve
 
 X = np.linspace(0.5, 2.0, 12).reshape(6, 2)
@@ -134,3 +134,12 @@ def test_custom_value_reaches_the_core():
     library = Library(["identity", softplus()])
     values = _core.evaluate_bases(library.table, [[[2, 0, 1]]], X)
     np.testing.assert_allclose(values[:, 0], np.log1p(np.exp(X[:, 0])))
+
+
+def test_a_library_without_the_identity_is_searched():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(1, 3, (100, 2))
+    y = 2.5 * np.cos(X[:, 1]) + np.exp(X[:, 0]) / 5 + 0.01 * rng.normal(size=100)
+    library = ["cos", "exp", "sin", "inverse"]
+    model = GSRRegressor(library=library, random_state=0, max_evals=1500, max_time=None).fit(X, y)
+    assert model.score(X, y) > 0.99
