@@ -58,7 +58,8 @@ class LawPanel:
         self.source = source
         self._looked_at: int | None = None  # None: the chosen law
         self._seen: Any = None
-        self._listed: list[Any] = []
+        self._shown: Sequence[EquationRow] = ()
+        self._items: list[tuple[ui.item, ui.html, ui.label]] = []
         self._is_busy = False
         with ui.element("section"):
             heading("Laws")
@@ -141,24 +142,22 @@ class LawPanel:
         return sorted([*listed, *looked_at], key=lambda row: row.complexity)
 
     def _list(self, rows: Sequence[EquationRow], looked_at: EquationRow | None) -> None:
-        shown = [(row.entry, row.pick, row is looked_at) for row in rows]
-        if shown == self._listed:
-            return
-        self._listed = shown
-        self.list.clear()
-        with self.list:
-            for row in rows:
-                self._item(row, row is looked_at)
+        """Show rows in the list; items stay, so that the focus of the keyboard does."""
+        self._shown = rows
+        while len(self._items) < len(rows):
+            self._items.append(self._item(len(self._items)))
+        for place, (item, law, facts) in enumerate(self._items):
+            item.set_visibility(place < len(rows))
+            if place < len(rows):
+                row = rows[place]
+                law.set_content(law_view.formula(row.entry))
+                facts.set_text(_facts(row))
+                is_current = "true" if row is looked_at else "false"
+                item.props(f'aria-current="{is_current}"')
 
-    def _item(self, row: EquationRow, is_looked_at: bool) -> None:
-        with ui.item(on_click=lambda: self._look_at(row.index)) as item:
-            item.classes("looked-at" if is_looked_at else "")
-            if is_looked_at:
-                item.props('aria-current="true"')
-            ui.html(law_view.formula(row.entry), sanitize=False).classes("formula")
-            error = "exact" if row.entry.exact else f"{row.entry.error_name} {row.rmse:.3g}"
-            chosen = "chosen · " if row.pick else ""
-            ui.label(f"{chosen}{error} · {row.complexity} nodes · {row.verdict}").classes("facts")
+    def _item(self, place: int) -> tuple[ui.item, ui.html, ui.label]:
+        with self.list, ui.item(on_click=lambda: self._look_at(self._shown[place].index)) as item:
+            return item, ui.html("", sanitize=False), ui.label().classes("facts")
 
     async def _compare(self, rows: Sequence[EquationRow], row: EquationRow) -> None:
         others = {each.index: f"{each.index}: {each.equation}" for each in rows if each is not row}
@@ -202,3 +201,9 @@ class LawPanel:
         language = str(self.language.value)
         source = self.source.fitted.export(language, index=self._looked_at)
         ui.download.content(source, f"law.{LANGUAGES[language]}", "text/plain")
+
+
+def _facts(row: EquationRow) -> str:
+    error = "" if row.entry.exact else f"{row.entry.error_name} {row.rmse:.3g}"
+    facts = ("chosen" * row.pick, error, f"{row.complexity} nodes", row.verdict)
+    return " · ".join(filter(None, facts))

@@ -36,6 +36,7 @@ COMMANDS = {
     "plot": ("draw the law of a run with its data, or another picture", "models"),
     "report": ("make a web page of a run: laws, front, pictures, settings", "models"),
     "islands": ("search with many islands, on one machine or many (MPI)", "islands"),
+    "mcp": ("serve fit, front and predictions to programs (Model Context Protocol)", "mcp"),
     "status": ("print how a run is doing, or how it ended", "status"),
     "config": ("print an example of a settings file", "program"),
     "bench": ("run benchmarks", "bench"),

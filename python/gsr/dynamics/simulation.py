@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -123,8 +123,3 @@ def inputs_at(u: Any, t: Array, n_inputs: int) -> Callable[[float], Array]:
         raise GSRError(f"u must have the shape {(len(t), n_inputs)}, got {table.shape}")
     columns = table.T
     return lambda time: np.array([np.interp(time, t, column) for column in columns])
-
-
-def steps_apart(times: Sequence[Array]) -> float:
-    """Return the median time between two rows."""
-    return float(np.median(np.concatenate([np.diff(t) for t in times])))
