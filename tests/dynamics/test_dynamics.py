@@ -58,6 +58,8 @@ def test_noise_and_standard_errors():
     assert model.simulation_error_["x0"] == pytest.approx(noise[0], rel=0.3)
     speed = model.standard_errors_["x0"][0]
     assert 0.0 < speed < 0.05
+    (_, low, high), *_ = model.models_["x0"].intervals().values()
+    assert (high - low) / 2 == pytest.approx(1.98 * speed, rel=0.02)
     assert abs(model.models_["x0"].get_best().law.alpha[0] - 1.0) < 4 * speed
 
 

@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 #: Options that are about rows of a table, and mean nothing for series.
-REFUSED = (("data", "weights"), ("data", "errors"), ("search", "validation_fraction"))
+REFUSED = (
+    ("data", "weights"),
+    ("data", "errors"),
+    ("data", "groups"),
+    ("search", "validation_fraction"),
+)
 #: Seconds, unless given.
 SECONDS = 20.0
 

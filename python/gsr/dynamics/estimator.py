@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +25,7 @@ from gsr.equation import check_names
 from gsr.estimator import GSRRegressor
 from gsr.exceptions import GSRError, PredictionWarning
 from gsr.selection import FrontEntry, choice
-from gsr.selection.fitted import FittedLaw
+from gsr.selection.fitted import FAILURES, FittedLaw, constants
 from gsr.transformation import Array
 
 #: Parts of `max_time` for the searches, and for the fit by simulation at most.
@@ -32,8 +33,9 @@ SEARCH, SHOOTING = 0.75, 0.22
 TIME = "t"
 #: Laws with the shortest descriptions that are looked at for poles and terms of a few rows.
 FEW = 20
-#: Laws whose descriptions by integrals are longer by fewer bits are compared by simulation, as are
-#: those with the shortest descriptions of the derivatives; so many of either at most.
+#: Laws whose descriptions by integrals are longer by fewer bits are compared by simulation; where
+#: integrals tell little, so are those with the shortest descriptions of the derivatives. So many
+#: of either at most.
 AMBIGUOUS, RIVALS = 20.0, 3
 #: Standard deviations of a derivative are at least this part of its spread: what the spline adds
 #: between clean points is smooth, and would be taken for structure.
@@ -306,9 +308,10 @@ class GSRDynamics(MotionPresentation, BaseEstimator):  # type: ignore[misc]
         for j, (name, model) in enumerate(self.models_.items()):
             law = found.laws[j]
             size = len(law.constants)
-            _replace(model, law.law)
             block = slice(first, first + size)
-            self.standard_errors_[name] = np.sqrt(np.diag(found.covariance)[block])
+            covariance = found.covariance[block, block]
+            _replace(model, law.law, covariance)
+            self.standard_errors_[name] = np.sqrt(np.diag(covariance))
             self.simulation_error_[name] = float(found.error[j])
             first += size
 
@@ -461,8 +464,10 @@ def _choose(model: GSRRegressor, matching: Matching) -> list[Candidate]:
     if best is None:
         return []
     near = {id(each) for bits, _, each in found if bits < min(found)[0] + AMBIGUOUS}
-    shortest = sorted((each for *_, each in found), key=lambda each: each.entry.length)[:RIVALS]
-    rivals = [*(each for each in ranked if id(each) in near), *shortest]
+    rivals = [each for each in ranked if id(each) in near]
+    if matching.is_doubtful(best.law, best.option.law.data):
+        everything = (each for *_, each in found)
+        rivals += sorted(everything, key=lambda each: each.entry.length)[:RIVALS]
     rivals = [each for each in dict.fromkeys(rivals) if each is not best and each.is_safe]
     return [best, *rivals[: 2 * RIVALS]]
 
@@ -474,9 +479,13 @@ def _present(model: GSRRegressor, chosen: Candidate) -> None:
     _replace(model, chosen.law)
 
 
-def _replace(model: GSRRegressor, law: FittedLaw) -> None:
-    """Give the chosen law other constants."""
+def _replace(model: GSRRegressor, law: FittedLaw, covariance: Array | None = None) -> None:
+    """Give the chosen law other constants, and intervals by their covariance if it is known."""
     entry = model.front_[model.best_index_]
     made = replace(entry, law=law)
+    if covariance is not None:
+        with suppress(*FAILURES):
+            known = replace(made.uncertainty, values=constants(law), covariance=covariance)
+            vars(made)["uncertainty"] = known
     model.front_ = [made if each is entry else each for each in model.front_]
     model.equation_ = made.equation

@@ -32,6 +32,8 @@ STEPS = 30
 #: Errors below this part of the spread of a state are those of integration, and no structure.
 NEGLIGIBLE = 1e-7
 GAIN = 1e-10
+#: A squared error within so many times that of integration says little about a law.
+DOUBTFUL = 4.0
 DAMPING, MOST_DAMPING = 1e-3, 1e8
 
 
@@ -123,6 +125,10 @@ class Matching:
             if gain < GAIN * new:
                 break
         return law, error
+
+    def is_doubtful(self, law: FittedLaw, data: Training) -> bool:
+        """Whether a law leaves hardly more than the integration of the smooth series does."""
+        return self.fit(law, data)[1] < DOUBTFUL * self.floor
 
     def bits(self, entry: FrontEntry, error: float) -> float:
         """Return the description length of the series and the law."""

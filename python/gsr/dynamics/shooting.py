@@ -48,6 +48,8 @@ ROUGH_RTOL, ROUGH_EVALUATIONS, ROUGH_ERROR = 1e-7, 10, 1e-6
 CONSTANT_STEP, STATE_STEP = 1e-6, 1e-2
 #: Size below which a constant is not scaled by its own.
 SMALLEST = 1e-6
+#: Bits by which another law must be better: such fits end before they have quite converged.
+CLEARLY = 10.0
 #: Least variance of the residuals, in that of the noise, where a series has no noise.
 LEAST_VARIANCE = 1e-12
 #: Errors below this part of the spread of a state are those of integration.
@@ -185,7 +187,7 @@ class Shooting:
                 if tried == places and math.isfinite(least):
                     continue  # known
                 laws = [each[k] for each, k in zip(options, tried, strict=True)]
-                if (bits := self._bits(laws, until)) < least:
+                if (bits := self._bits(laws, until)) < least - CLEARLY:
                     places, least = tried, bits
         self.calls, self.rtol, self.evaluations = 0, RTOL, EVALUATIONS
         return places
