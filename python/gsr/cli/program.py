@@ -107,8 +107,8 @@ def add(commands: terminal.Parsers) -> None:
     demo = terminal.add_command(commands, "demo", _demo)
     seed, seconds = terminal.at_least(int, 0), terminal.at_least(float, 0)
     demo.add_argument("--seed", type=seed, default=0, metavar="N", help="default: 0")
-    told = "seconds; default: 3"
-    demo.add_argument("--max-time", type=seconds, default=3.0, metavar="S", help=told)
+    told = "seconds at most; default: 10"
+    demo.add_argument("--max-time", type=seconds, default=10.0, metavar="S", help=told)
     about = "Print an example of a settings file, with every key, its meaning and its default."
     examples = "examples:\n  gsr config -o run.toml\n  gsr fit --config run.toml"
     config = terminal.add_command(commands, "config", _config, examples, about)

@@ -126,14 +126,15 @@ def _powers(form: Form, bases: Sequence[Any], exponents: Array, X: Array) -> Ite
             product = sympy.Mul(*(b**e for b, e in zip(bases, simple, strict=True)))
             yield from _constant(plain, _simplest_power(product, form.columns), X)
             break
-    pivot = max(exponents[exponents != 0.0], key=lambda each: (_n_whole(exponents / each), -each))
+    pivot = max(exponents[exponents != 0.0], key=lambda each: _plainness(exponents / each))
     scaled = exponents / pivot
     unlike, others = np.flatnonzero(~_is_whole(scaled)), np.flatnonzero(scaled != 1.0)
     for free in (unlike.tolist(), others.tolist()):
         symbols = {k: inner_symbol(m) for m, k in enumerate(free)}
         powers = [symbols.get(k, round(float(scaled[k]))) for k in range(len(bases))]
         product = sympy.Mul(*(b**e for b, e in zip(bases, powers, strict=True)))
-        yield from _constant(replace(form, inside=scaled[free]), product, X)
+        whole = _simplest_power(product, form.columns)
+        yield from _constant(replace(form, inside=scaled[free]), whole, X)
 
 
 def _is_whole(exponents: Array) -> npt.NDArray[np.bool_]:
@@ -141,8 +142,10 @@ def _is_whole(exponents: Array) -> npt.NDArray[np.bool_]:
     return np.asarray((near != 0) & (np.abs(exponents - near) <= NEAR * np.abs(near)))
 
 
-def _n_whole(exponents: Array) -> int:
-    return int(_is_whole(exponents).sum())
+def _plainness(exponents: Array) -> tuple[int, int, float]:
+    """Return how many exponents are whole and how many positive, then how large they are."""
+    whole, positive = int(_is_whole(exponents).sum()), int((exponents > 0.0).sum())
+    return whole, positive, float(np.abs(exponents).max())
 
 
 def _single(form: Form, term: Any, X: Array) -> Iterator[Form]:

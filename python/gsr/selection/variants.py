@@ -174,6 +174,8 @@ def _linear(row: Row, data: Training) -> tuple[Row, float] | None:
     base, times = row.argument.parts[0]
     if row.argument.is_product or not (_sizes(row.argument, data) < SMALL).all():
         return None
+    if isinstance(base, int) and "identity" not in library:
+        return None
     plain = base if isinstance(base, Row) else Row(library.code("identity"), variable(base))
     if not row.reciprocal:
         return plain, float(times)
@@ -261,11 +263,16 @@ def merged_exponential(row: Row, library: Library) -> Row:
     if not isinstance(inner, Row) or name not in POWERS or "exp" not in library:
         return row
     sign = library.traits[inner.code].exponent
-    if not sign:
+    if not sign or not _can_be_scaled(inner.argument, library):
         return row
     power = sign * float(POWERS[name])
     power *= (-1.0 if row.reciprocal else 1.0) * (-1.0 if inner.reciprocal else 1.0)
     return Row(library.code("exp"), scaled(inner.argument, power, library))
+
+
+def _can_be_scaled(argument: Argument, library: Library) -> bool:
+    """Tell whether `scaled` can write an argument times a factor: products need the identity."""
+    return not argument.is_product or "identity" in library
 
 
 def scaled(argument: Argument, factor: float, library: Library) -> Argument:
@@ -364,7 +371,10 @@ def _freed(row: Row, places: Places) -> Iterator[Row]:
     traits, argument = library.traits[row.code], row.argument
     fixed = not any(isinstance(part.times, float) for part in argument.parts)
     is_lone = not argument.is_product and len(argument.parts) == 1
-    if traits.scales and fixed and (is_lone or (argument.is_product and places.nested)):
+    may_scale = is_lone or (
+        argument.is_product and places.nested and _can_be_scaled(argument, library)
+    )
+    if traits.scales and fixed and may_scale:
         yield replace(row, argument=scaled(argument, NUDGE, library))
     if not argument.is_product and len(argument.parts) > 1:
         yield from (replace(row, argument=each) for each in _weighted(argument))
@@ -412,6 +422,8 @@ def _real_powers(product: list[Row], data: Training) -> Iterator[list[Row]]:
     for base, power in powers.items():
         whole = all(float(n).is_integer() for v, n in powers.items() if v != base)
         if power == 0.0 or not whole or not (data.X[:, base - 1] > 0).all():
+            continue
+        if len(powers) > 1 and "identity" not in library:
             continue
         logarithm = Row(library.code("ln"), variable(base))
         freed = Row(library.code("exp"), Argument(False, (Part(logarithm, power * NUDGE),)))
