@@ -257,15 +257,19 @@ def fit_nasty(scene: Scene) -> None:
         except GSRError:
             return
         finally:
-            numeric = [each for each in caught if each.category is RuntimeWarning]
-            require(not numeric, str(numeric[:1]))
+            _no_numeric(caught)
         path = scene.folder / "model.json"
         require(bool(str(model.equations_)), "there is no front")
         model.save(path)
         values = (each.predict(X) for each in (model, load(path)))
         np.testing.assert_array_equal(*values)
-        numeric = [each for each in caught if each.category is RuntimeWarning]
-        require(not numeric, str(numeric[:1]))
+        _no_numeric(caught)
+
+
+def _no_numeric(caught: Sequence[warnings.WarningMessage]) -> None:
+    for each in caught:
+        if each.category is RuntimeWarning:
+            raise Failure(f"{each.filename}:{each.lineno}: {each.message}")
 
 
 def damage_run(scene: Scene) -> None:

@@ -1,5 +1,7 @@
 """Standard errors and confidence intervals."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -9,7 +11,7 @@ from gsr.exceptions import GSRError
 from gsr.selection.fitted import FittedLaw
 from gsr.selection.refit import refit
 from gsr.selection.target_scale import refine
-from gsr.selection.uncertainty import uncertainty
+from gsr.selection.uncertainty import inverse_gram, uncertainty
 
 
 def line(n=30, seed=0, noise=0.1):
@@ -80,3 +82,11 @@ def test_no_rows_left():
 def test_levels_are_probabilities(level):
     with pytest.raises(GSRError, match="level must be between 0 and 1"):
         uncertainty(*line()).intervals(level)
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-310, 1e-160, 1e300, 1e308])
+def test_variances_of_extreme_columns_raise_no_warnings_of_numpy(size):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = inverse_gram(np.array([[size, 0.0], [0.0, 1.0]]))
+    assert found[1, 1] == 1.0

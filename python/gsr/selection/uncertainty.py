@@ -164,6 +164,7 @@ def noise_level(squared_error: float, freedom: int, data: Training) -> float:
     return max(math.sqrt(squared_error / freedom), float(np.finfo(float).eps) * size)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def inverse_gram(r: Array) -> Array:
     """Return (R^T R)^-1, with infinite variances where R leaves a constant open."""
     scale, fine = norms(r), r.any(axis=0)
@@ -171,9 +172,7 @@ def inverse_gram(r: Array) -> Array:
     sizes = np.concatenate([sizes, np.zeros(len(directions) - len(sizes))])
     known = sizes > UNDETERMINED * sizes.max(initial=0.0)
     inverse = directions[known] / sizes[known, None]
-    unit: Array = inverse.T @ inverse
-    with np.errstate(over="ignore", invalid="ignore"):
-        unit = unit / np.outer(scale, scale)
+    unit: Array = inverse.T @ inverse / np.outer(scale, scale)
     open_ = (np.abs(directions[~known]) > math.sqrt(UNDETERMINED)).any(axis=0) | ~fine
     unit[np.diag_indices(len(unit))] = np.where(open_, math.inf, np.diag(unit))
     return unit
