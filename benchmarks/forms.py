@@ -26,7 +26,7 @@ from gsr.files import write_whole
 
 NOISE, ROWS, LOW, HIGH = 0.01, 300, 0.3, 3.5
 #: Evaluations of the search for a part, unless told.
-EVALUATIONS = 3000
+EVALUATIONS = 1500
 #: Error relative to the spread of y that is rounding, and constants that may be too many.
 EXACT, SPARE = 1e-6, 2
 

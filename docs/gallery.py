@@ -112,8 +112,8 @@ ENTRY = """
 
 | | |
 |---|---|
-| law found | `{law}` |
-| solved for {target} | `{solved}` |
+| law found | {law} |
+| solved for {target} | {solved} |
 | rows, R² | {rows}, {r2:.6f} |
 | verdict | {verdict} |
 | next best of another kind | {second} |
@@ -143,13 +143,19 @@ def entry(law: Law) -> str:
     others = model.equations_.top(2)[1:]
     return ENTRY.format(
         **law._asdict(),
-        law=chosen.equation.replace("|", "\\|"),
-        solved=(chosen.explicit or "no closed form").replace("|", "\\|"),
+        law=code(chosen.equation),
+        solved=code(chosen.explicit) if chosen.explicit else "no closed form",
         rows=len(table),
         r2=model.score(X, y),
         verdict=VERDICTS[model.level_],
-        second=f"`{others[0].equation}`".replace("|", "\\|") if others else "none",
+        second=code(others[0].equation) if others else "none",
     )
+
+
+def code(text: str) -> str:
+    """Return a formula as code in a table of Markdown."""
+    ticks, room = ("``", " ") if "`" in text else ("`", "")
+    return f"{ticks}{room}{text}{room}{ticks}".replace("|", "\\|")
 
 
 def main() -> None:

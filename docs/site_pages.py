@@ -6,9 +6,11 @@ line what `--help` prints; files outside `docs` that pages link to become pages 
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ OUTSIDE = {
     "CHANGELOG.md": "changelog.md",
     "cluster/README.md": "scripts.md",
 }
+WIDTH = 96
 LINK = re.compile(r"(\]\()([^)#:\s]+)((?:#[^)]*)?\))")
 
 
@@ -98,7 +101,6 @@ def command_page() -> str:
     sys.path.insert(0, str(ROOT / "python"))
     from gsr.cli import program, terminal
 
-    os.environ["COLUMNS"] = "96"
     parts = ["# Command line\n", "See also the [guide](../howto/command-line.md).\n"]
     for command in (None, *terminal.COMMANDS):
         parser = program._parser(command)
@@ -106,6 +108,7 @@ def command_page() -> str:
         if command is not None:
             (actions,) = (a for a in parser._actions if a.choices and a.dest != "version")
             shown = actions.choices[command]
+        shown.formatter_class = partial(argparse.RawDescriptionHelpFormatter, width=WIDTH)
         title = f"gsr {command}" if command else "gsr"
         parts.append(f"## {title}\n\n```text\n{shown.format_help().rstrip()}\n```\n")
     return "\n".join(parts)

@@ -42,6 +42,24 @@ def test_the_version_is_known_without_an_installed_distribution() -> None:
     assert found.stdout.strip() == gsr.__version__
 
 
+def test_citation_and_conda_recipe_say_what_the_project_says() -> None:
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    fields = dict(re.findall(r"^([\w-]+): (\S.*)$", citation, re.MULTILINE))
+    assert fields["version"] == project()["version"]
+    assert fields["license"] == project()["license"]
+    recipe = ROOT / ".ci" / "conda" / "meta.yaml"
+    if not recipe.is_file():
+        pytest.skip("no recipe in a source archive")
+    text = recipe.read_text("utf-8")
+    assert f'version = "{project()["version"]}"' in text
+    run = text.partition("  run:\n")[2].partition("  run_constrained:")[0]
+    dependencies = project()["dependencies"]
+    assert isinstance(dependencies, list)
+    wanted = {re.sub(r"(?=>=)", " ", each.partition(";")[0]) for each in dependencies}
+    listed = {line.partition("#")[0].strip(" -") for line in run.splitlines()}
+    assert listed - {"python"} == wanted
+
+
 def test_optional_packages_are_extras() -> None:
     extras = project()["optional-dependencies"]
     assert isinstance(extras, dict)

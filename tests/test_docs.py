@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+import gsr.classifier
 import gsr.estimator
+import gsr.transformer
 from gsr.selection import criteria
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -107,9 +109,10 @@ def test_notebooks_hold_their_outputs(path):
 
 
 def test_examples_of_the_estimator_give_what_they_say():
-    found = doctest.testmod(gsr.estimator)
-    assert found.attempted > 0
-    assert found.failed == 0
+    for module in (gsr.estimator, gsr.transformer, gsr.classifier):
+        found = doctest.testmod(module)
+        assert found.attempted > 0
+        assert found.failed == 0
 
 
 def test_readme_has_examples():
@@ -182,4 +185,6 @@ def test_links_lead_somewhere():
     for page in [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]:
         text = page.read_text(encoding="utf-8")
         for target in re.findall(r"\]\((?!https?:)([^)#]*)(?:#[^)]*)?\)", text):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+            # Pages of the reference are made when the site is built, which checks the links too.
+            is_made = (page.parent / target).parent == DOCS / "reference"
+            assert is_made or (page.parent / target).exists(), f"{page.name}: {target}"

@@ -52,9 +52,9 @@ def test_show_predict_export_and_report(run: Path, capsys: pytest.CaptureFixture
     assert main(["show", str(run)]) == 0
     assert "simulations leave a " in capsys.readouterr().out
     assert main(["predict", str(run), str(run.parent / "series.csv"), "--target", "a"]) == 0
-    first = capsys.readouterr().out.splitlines()[:2]
-    assert first[0] == "a'"
-    assert float(first[1]) == pytest.approx(-2.1)
+    first = [line.split(",") for line in capsys.readouterr().out.splitlines()[:2]]
+    assert first[0] == ["a", "b", "time", "a' predicted"]
+    assert float(first[1][3]) == pytest.approx(-2.1)
     assert main(["export", str(run), "--name", "decay"]) == 0
     namespace: dict[str, Any] = {}
     exec(capsys.readouterr().out, namespace)

@@ -272,3 +272,12 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
         main([command, "--help"])
     assert stop.value.code == 0
     assert f"usage: gsr {command}" in capsys.readouterr().out
+
+
+def test_an_interruption_while_commands_are_imported_prints_no_traceback(monkeypatch, capsys):
+    def interrupt(name):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gsr.cli.program.import_module", interrupt)
+    assert main(["fit", "t.csv"]) == 130
+    assert capsys.readouterr().err == "gsr: interrupted\n"

@@ -22,7 +22,8 @@ from gsr.encoding.rows import (
     rows,
 )
 from gsr.encoding.writing import number, weighted_sum
-from gsr.library import PRESETS, TABLE_2, TABLE_13, Library, Transformation
+from gsr.exceptions import GSRError
+from gsr.library import PRESETS, TABLE_2, TABLE_13, Library, Transformation, resolve
 from sympy_values import parsed_text, values
 
 D = 3
@@ -550,3 +551,14 @@ def test_real_powers_of_what_changes_its_sign():
     assert text(of_sum, ALL, absolute={1}) == "|x1 - x2|^1.7"
     nested = [[10, 3, 30002, 1.7], [11, 0, 30003, 0], LN]
     assert text(nested, ALL, absolute=True) == "abs(ln|x1|)^1.7"
+
+
+@pytest.mark.parametrize("formula", ["exp(987696 x2)", "exp(-1e6 x1) exp(12345 x1 x2)"])
+def test_huge_exponents_are_weights_at_once(formula):
+    matrix = encode(formula, resolve("all"), 2)
+    assert len(matrix) < 10
+
+
+def test_conditions_cannot_be_encoded():
+    with pytest.raises(GSRError):
+        encode("Piecewise((x1, x2 < 0), (1, True))", resolve("all"), 2)

@@ -78,6 +78,26 @@ def test_a_sphere(rng):
     assert str(fitted(X, "xyz").equation_) == "x^2 + y^2 + z^2 = 9"
 
 
+@pytest.mark.parametrize(
+    ("last", "law"),
+    [
+        (lambda x, y: np.hypot(x, y), "x^2 + y^2 = z^2"),
+        (lambda x, y: 1 / (1 / x + 1 / y), "1/x + 1/y = 1/z"),
+        (lambda x, y: 5 * x**-1.4 / y, "y z x^1.4 = 5"),
+    ],
+)
+def test_surfaces(rng, last, law):
+    x, y = rng.uniform(0.5, 3, (2, N))
+    assert str(fitted(np.column_stack([x, y, last(x, y)]), "xyz").equation_) == law
+
+
+def test_a_law_among_many_columns():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(0.5, 3, (100, 12))
+    X[:, 11] = 2 / (X[:, 3] * X[:, 7])
+    assert str(fitted(X, "abcdefghijkl").equation_) == "d h l = 2"
+
+
 def test_the_energy_of_a_pendulum():
     law = fitted(pendulum(), "xv").equation_
     assert str(law).startswith("2 cos(x) - v^2 = ")

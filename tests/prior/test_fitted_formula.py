@@ -1,6 +1,7 @@
 """Formulas that are fitted: errors of their constants, bands, noise."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -228,3 +229,10 @@ def test_a_weighted_error_is_called_so():
     assert ", rmse " in fit_formula("y = a*x1", X, x + 0.1 * NOISE).summary()
     law = fit_formula("y = a*x1", X, x + 0.1 * x * NOISE, sigma=0.1 * x)
     assert ", weighted rmse " in law.summary()
+
+
+def test_huge_constants_raise_no_warnings_of_numpy():
+    X = np.random.default_rng(0).uniform(1, 2, (30, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        fit_formula("(x1 + 1.5)^(-64)", X, 2 * X[:, 0])

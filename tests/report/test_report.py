@@ -37,7 +37,7 @@ def evil_table(n=60):
 
 @pytest.fixture(scope="module")
 def model():
-    return GSRRegressor(random_state=0, max_generations=40).fit(*evil_table())
+    return GSRRegressor(random_state=0, max_generations=40, max_time=None).fit(*evil_table())
 
 
 @pytest.fixture(scope="module")

@@ -322,7 +322,8 @@ def test_fit_and_show_print_them(tmp_path, capsys):
     capsys.readouterr()
     assert main(["predict", str(run), str(table), "--index", str(other["index"])]) == 0
     law = gsr.load(run / "model.json")._others[other["index"] - len(result["front"])]
-    values = np.array(capsys.readouterr().out.split()[1:], dtype=float)
+    rows = capsys.readouterr().out.splitlines()[1:]
+    values = np.array([row.split(",")[-1] for row in rows], dtype=float)
     np.testing.assert_allclose(values, law.equation.predict(X), rtol=1e-12)
     assert str(law.equation) == other["equation"]
     assert main(["export", str(run), "--index", str(other["index"])]) == 0

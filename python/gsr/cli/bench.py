@@ -23,6 +23,7 @@ examples:
   gsr bench feynman --list
   gsr bench curves --errors constant,relative --max-time 4
   gsr bench curves hill arrhenius --runs 5
+  gsr bench motions --noise 0.02 --against pysindy
   gsr bench nist --data folder --json new.json
   gsr bench --compare old.json new.json
 """
@@ -30,7 +31,8 @@ examples:
 #: Runs of a problem of known law, and seconds of a fit, unless told.
 RUNS, SECONDS = 25, 10.0
 #: Suites whose data are files that are not part of the project, and others of no known law.
-ON_FILES, OTHERS = ("nist", "empirical", "blackbox"), ("curves", "nolaw", "trajectories")
+ON_FILES, SERIES = ("nist", "empirical", "blackbox"), ("trajectories", "motions")
+OTHERS = ("curves", "nolaw", *SERIES)
 
 
 def add(commands: terminal.Parsers) -> None:
@@ -45,7 +47,8 @@ def add(commands: terminal.Parsers) -> None:
         "suites or problems; paper is the five suites of the paper, all is every suite of known "
         "laws. On their own: curves (standard curves from few rows with errors; names of curves "
         "may follow), nolaw (noise), trajectories (systems of ODEBench from their series, without "
-        "derivatives), and with --data nist, empirical, blackbox"
+        "derivatives) and motions (well-known systems; names of systems may follow both), and with "
+        "--data nist, empirical, blackbox"
     )
     option("names", told, nargs="*", metavar="SUITE")
     told = "of the estimator; paper is told the library of each problem; default: default"
@@ -63,7 +66,8 @@ def add(commands: terminal.Parsers) -> None:
     option("--s-gsr", "look for y = f(x) only, the paper's s-GSR", action="store_true")
     told = (
         "Gaussian noise in y, in fractions of its root mean square; of trajectories in fractions "
-        "of the standard deviation of each state, with half of the rows removed"
+        "of the standard deviation of each state, with half of the rows removed; of motions all "
+        "rows are kept"
     )
     option("--noise", told, type=_levels, default=(0.0,), metavar="F,...")
     told = (
@@ -71,6 +75,8 @@ def add(commands: terminal.Parsers) -> None:
         "|y|), sigma (known for each row); default: all"
     )
     option("--errors", told, type=_error_kinds, metavar="KIND,...")
+    told = "of trajectories and motions: another program on the same series, as it comes"
+    option("--against", told, choices=("pysindy",))
     told = "folder of the files of nist (.dat), empirical (.csv) or blackbox (.tsv.gz)"
     option("--data", told, type=Path, metavar="DIR")
     told = "say what is better and worse in the second of two files of --json"
@@ -182,9 +188,11 @@ def _run_measured(arguments: argparse.Namespace, suite: str, names: list[str]) -
         if suite != "curves":
             arguments.error("--list goes with curves and with suites of known laws")
         return _list_curves(names)
-    if arguments.noise != (0.0,) and suite != "trajectories":
+    if arguments.against and suite not in SERIES:
+        arguments.error(f"{suite} does not take --against")
+    if arguments.noise != (0.0,) and suite not in SERIES:
         arguments.error(f"{suite} does not take --noise")
-    if names and suite != "curves":
+    if names and suite not in ("curves", *SERIES):
         arguments.error(f"{suite} stands alone")
     how = {
         "options": _estimator_options(arguments),
@@ -196,8 +204,8 @@ def _run_measured(arguments: argparse.Namespace, suite: str, names: list[str]) -
         return _run_curves(arguments, names, how)
     if suite in ON_FILES:
         return _run_files(arguments, suite, how)
-    if suite == "trajectories":
-        return _run_trajectories(arguments, how)
+    if suite in SERIES:
+        return _run_series(arguments, suite, names, how)
     return _show_tables(
         measured.run_noise(**how), measured.N_TABLES * how["runs"], measured.noise_tables
     )
@@ -229,10 +237,14 @@ def _run_files(arguments: argparse.Namespace, suite: str, how: dict[str, Any]) -
     return _show_tables(outcomes, len(outcomes), data_files.SUITES[suite].table)
 
 
-def _run_trajectories(arguments: argparse.Namespace, how: dict[str, Any]) -> int:
+def _run_series(
+    arguments: argparse.Namespace, suite: str, names: list[str], how: dict[str, Any]
+) -> int:
     from gsr.benchmarks import trajectory_runs
 
     if arguments.max_time is None and how["options"]["max_time"] is not None:
         how["options"]["max_time"] = trajectory_runs.SECONDS
-    outcomes = trajectory_runs.run(noises=arguments.noise, **how)
+    rows = _selected(lambda names: trajectory_runs.select(suite, names), names)
+    how |= {"suite": suite, "against": [arguments.against] if arguments.against else []}
+    outcomes = trajectory_runs.run(rows, noises=arguments.noise, **how)
     return _show_tables(outcomes, len(outcomes), trajectory_runs.tables)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 FEATURES = ["distance", "eccentricity", "radius"]
 TARGET = "period"
+#: Candidates tried, so that machines of any speed find the same.
+EFFORT = 1000
 
 
 def planets() -> pandas.DataFrame:
@@ -50,7 +52,8 @@ def run(console: Console, seed: int | None, max_time: float) -> None:
         f"{', '.join(FEATURES[:-1])} and {FEATURES[-1]}?\n"
         f"{len(bodies)} bodies, from {bodies[0]} to {bodies[-1]}.\n"
     )
-    model = GSRRegressor(random_state=seed, max_time=max_time, verbose=True).fit(X, y)
+    search = GSRRegressor(random_state=seed, max_evals=EFFORT, max_time=max_time, verbose=True)
+    model = search.fit(X, y)
     table = model.equations_
     chosen = table[table.best_index]
     law = chosen.explicit or chosen.equation

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gsr._table_forms import READ
 from gsr.cli import terminal
 from gsr.cli.fit_data import load
 from gsr.estimator import GSRRegressor
@@ -49,7 +50,7 @@ def fit(config: Config, arguments: argparse.Namespace) -> int:
 
 
 def _print(model: GSRImplicit, arguments: argparse.Namespace) -> None:
-    table = model.to_pandas().tail(arguments.top)
+    table = model.to_pandas().tail(arguments.top or READ)
     if arguments.json:
         laws = table.to_dict("records")
         terminal.show(json.dumps({"level": model.level_, "laws": laws}, indent=1))

@@ -47,19 +47,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     It is 0; 1 if no law was found; 2 after wrong input; 3 if a result could not be written; 130
     after Ctrl-C.
     """
-    argv = sys.argv[1:] if argv is None else argv
-    parser = _parser(argv[0] if argv and argv[0] in terminal.COMMANDS else None)
-    arguments = parser.parse_args(argv)
-    if arguments.command is None:
-        parser.print_help()
-        return terminal.OK
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
-        return _run(arguments)
+        return _run(sys.argv[1:] if argv is None else argv)
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _run(argv: Sequence[str]) -> int:
     try:
+        parser = _parser(argv[0] if argv and argv[0] in terminal.COMMANDS else None)
+        arguments = parser.parse_args(argv)
+        if arguments.command is None:
+            parser.print_help()
+            return terminal.OK
         code = int(arguments.command(arguments))
         sys.stdout.flush()
         return code
@@ -108,8 +107,8 @@ def add(commands: terminal.Parsers) -> None:
     demo = terminal.add_command(commands, "demo", _demo)
     seed, seconds = terminal.at_least(int, 0), terminal.at_least(float, 0)
     demo.add_argument("--seed", type=seed, default=0, metavar="N", help="default: 0")
-    told = "seconds; default: 3"
-    demo.add_argument("--max-time", type=seconds, default=3.0, metavar="S", help=told)
+    told = "seconds at most; default: 10"
+    demo.add_argument("--max-time", type=seconds, default=10.0, metavar="S", help=told)
     about = "Print an example of a settings file, with every key, its meaning and its default."
     examples = "examples:\n  gsr config -o run.toml\n  gsr fit --config run.toml"
     config = terminal.add_command(commands, "config", _config, examples, about)

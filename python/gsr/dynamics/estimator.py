@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from gsr.dynamics import trajectories as series
 from gsr.dynamics.matching import Matching
 from gsr.dynamics.presentation import MotionPresentation
-from gsr.dynamics.shooting import Law, Shooting
+from gsr.dynamics.shooting import Law, Option, Shooting
 from gsr.dynamics.simulation import UNBOUNDED, inputs_at, integrate, iterate, warn_if_cut
 from gsr.dynamics.smoothing import Smoothed, smooth
 from gsr.dynamics.trajectories import Trajectory
@@ -32,6 +32,9 @@ SEARCH, SHOOTING = 0.75, 0.22
 TIME = "t"
 #: Laws with the shortest descriptions that are looked at for poles and terms of a few rows.
 FEW = 20
+#: Laws whose descriptions by integrals are longer by fewer bits are compared by simulation, as are
+#: those with the shortest descriptions of the derivatives; so many of either at most.
+AMBIGUOUS, RIVALS = 20.0, 3
 #: Standard deviations of a derivative are at least this part of its spread: what the spline adds
 #: between clean points is smooth, and would be taken for structure.
 LEAST_STD = 1e-6
@@ -214,19 +217,32 @@ class GSRDynamics(MotionPresentation, BaseEstimator):  # type: ignore[misc]
             [self._features(x, each.u, each.t) for x, each in zip(states, given, strict=True)]
         )
         smoothed = [[smooth(each.t, column, self.order) for column in each.x.T] for each in given]
-        self.models_, noise = {}, []
+        self.models_, noise, options = {}, [], []
         for j, name in enumerate(self.states_):
             parts = [each[j] for each in smoothed]
             noise.append(float(np.sqrt(np.mean([part.noise**2 for part in parts]))))
             model = self._search(j, features, *_derivatives(parts))
-            _choose(model, Matching(given, parts, j, features, self.order))
+            options.append(_choose(model, Matching(given, parts, j, features, self.order)))
             self.models_[name] = model
         self.noise_ = dict(zip(self.states_, noise, strict=True))
-        if self.refine:
-            until = None if self.max_time is None else start + self.max_time
-            slopes = [np.column_stack([each.slopes for each in parts]) for parts in smoothed]
-            fitting = Shooting(given, states, slopes, np.array(noise), self.time_feature)
-            self._refined(fitting, until)
+        slopes = [np.column_stack([each.slopes for each in parts]) for parts in smoothed]
+        fitting = Shooting(given, states, slopes, np.array(noise), self.time_feature)
+        until = None if self.max_time is None else start + self.max_time
+        self._present(options, fitting, until)
+
+    def _present(
+        self, options: Sequence[Sequence[Candidate]], fitting: Shooting, until: float | None
+    ) -> None:
+        """Choose a law for each state, by simulation if wanted, and fit its constants so."""
+        refine, places = self.refine and all(options), [0] * len(options)
+        if refine:
+            places = fitting.choose([[each.option for each in of] for of in options], until)
+        chosen = [of[place : place + 1] for of, place in zip(options, places, strict=True)]
+        for model, only in zip(self.models_.values(), chosen, strict=True):
+            for each in only:
+                _present(model, each)
+        if refine:
+            self._refine([only[0].option.law for only in chosen], fitting, until)
 
     def _states(self, trajectory: Trajectory) -> Array:
         """Return smooth states, velocities included."""
@@ -281,12 +297,8 @@ class GSRDynamics(MotionPresentation, BaseEstimator):  # type: ignore[misc]
     def _target(self, j: int) -> str:
         return self.states_[j] + ("_next" if self.discrete_time else "'" * self.order)
 
-    def _refined(self, fitting: Shooting, until: float | None) -> None:
-        """Fit the constants of all chosen laws by simulation."""
-        entries = [model.get_best() for model in self.models_.values()]
-        if any(entry.data is None for entry in entries):
-            return
-        laws = [Law(FittedLaw.of(entry.law), entry.data) for entry in entries if entry.data]
+    def _refine(self, laws: Sequence[Law], fitting: Shooting, until: float | None) -> None:
+        """Fit the constants of all laws by simulation."""
         found = fitting.fit(laws, until)
         if found is None:
             return
@@ -416,24 +428,50 @@ def _derivatives(parts: Sequence[Smoothed]) -> tuple[Array, Array]:
     return slopes, np.maximum(np.concatenate(wide), least)
 
 
-def _choose(model: GSRRegressor, matching: Matching) -> None:
-    """Choose the law whose integral describes the measurements best, and fit it to them."""
-    found: list[tuple[float, int, FrontEntry, FittedLaw]] = []
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A law that a state may have, with constants fitted to the series by its integral."""
+
+    entry: FrontEntry
+    law: FittedLaw
+    option: Option
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether it has neither poles nor terms of a few rows."""
+        return bool(self.entry.is_sound and self.entry.is_tame)
+
+
+def _choose(model: GSRRegressor, matching: Matching) -> list[Candidate]:
+    """Choose the law whose integral describes the measurements best, and fit it to them.
+
+    Those that simulation may find better are returned after it.
+    """
+    found: list[tuple[float, int, Candidate]] = []
     for place, entry in enumerate([*model.front_, *model._others]):
         if entry.data is None:
             continue
         law, error = matching.fit(FittedLaw.of(entry.law), entry.data)
         bits = matching.bits(entry, error)
         if np.isfinite(bits):
-            found.append((bits, place, entry, law))
-    if not found:
-        return
-    ranked = sorted(found)[:FEW]
-    safe = (each for each in ranked if each[2].is_sound and each[2].is_tame)
-    _, _, entry, law = next(safe, ranked[0])
-    model.choose(index=model._laws.index(entry))
+            option = Option(Law(law, entry.data, entry.make), matching.law_bits(entry))
+            found.append((bits, place, Candidate(entry, law, option)))
+    ranked = [each for *_, each in sorted(found, key=lambda each: each[:2])[:FEW]]
+    best = next((each for each in ranked if each.is_safe), ranked[0] if ranked else None)
+    if best is None:
+        return []
+    near = {id(each) for bits, _, each in found if bits < min(found)[0] + AMBIGUOUS}
+    shortest = sorted((each for *_, each in found), key=lambda each: each.entry.length)[:RIVALS]
+    rivals = [*(each for each in ranked if id(each) in near), *shortest]
+    rivals = [each for each in dict.fromkeys(rivals) if each is not best and each.is_safe]
+    return [best, *rivals[: 2 * RIVALS]]
+
+
+def _present(model: GSRRegressor, chosen: Candidate) -> None:
+    """Make a law the chosen one of its state."""
+    model.choose(index=model._laws.index(chosen.entry))
     model.criterion_ = choice.BY_SERIES
-    _replace(model, law)
+    _replace(model, chosen.law)
 
 
 def _replace(model: GSRRegressor, law: FittedLaw) -> None:

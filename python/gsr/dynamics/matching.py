@@ -129,7 +129,11 @@ class Matching:
         if not math.isfinite(error):
             return math.inf
         data = 0.5 * self.n_rows * math.log2(error + self.floor)
-        return data + entry.structure + rough_digits(self.n_rows) * entry.n_constants
+        return data + self.law_bits(entry)
+
+    def law_bits(self, entry: FrontEntry) -> float:
+        """Return the description length of the law alone."""
+        return float(entry.structure + rough_digits(self.n_rows) * entry.n_constants)
 
     def _state(self, law: FittedLaw, data: Training, target: Array) -> tuple[Array, float]:
         try:

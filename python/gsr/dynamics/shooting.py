@@ -7,16 +7,22 @@ first, because on long ones a wrong constant can lead anywhere.
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 from scipy.optimize import least_squares
 
+from gsr import export
 from gsr.dynamics.simulation import UNBOUNDED, integrate
 from gsr.dynamics.trajectories import Trajectory
+from gsr.encoding.writing import shown_name
+from gsr.equation import Equation
+from gsr.exceptions import GSRError
 from gsr.selection.fitted import FittedLaw, Training, constants, with_constants
 from gsr.selection.target_scale import TargetScale
 from gsr.transformation import Array
@@ -24,18 +30,28 @@ from gsr.transformation import Array
 #: Points of the first pieces.
 FIRST_PIECE = 25
 EVALUATIONS = 40
-#: Calls of the right-hand sides for all fits together, so that they end without a clock too.
-MOST_CALLS = 400_000
-#: Residual where a simulation does not get to a measurement, and the largest one, in standard
-#: deviations of the noise.
-FAR, FARTHEST = 1e3, 1e6
+#: Calls of the right-hand sides for choice and for fit, so that both end without a clock too.
+MOST_CALLS = 1_000_000
+#: Residual where a simulation does not get to a measurement, and the largest one, in spreads of
+#: the state.
+FAR, FARTHEST = 1e2, 1e4
+#: The noise that residuals are measured in at first, in spreads of a state, at least. Smoothing may
+#: take a few noisy points for a smooth curve.
+LEAST_NOISE = 1e-3
+#: If residuals of the states differ so much in units of their noise, they are weighted anew.
+UNEVEN = 3.0
 RTOL, ATOL = 1e-9, 1e-11
+#: The same, and evaluations, where laws are compared; errors below a part of the spread of a state
+#: are then those of integration.
+ROUGH_RTOL, ROUGH_EVALUATIONS, ROUGH_ERROR = 1e-7, 10, 1e-6
 #: Steps of differences, in parts of a constant and of the noise.
 CONSTANT_STEP, STATE_STEP = 1e-6, 1e-2
 #: Size below which a constant is not scaled by its own.
 SMALLEST = 1e-6
 #: Least variance of the residuals, in that of the noise, where a series has no noise.
 LEAST_VARIANCE = 1e-12
+#: Errors below this part of the spread of a state are those of integration.
+NEGLIGIBLE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +60,21 @@ class Law:
 
     law: FittedLaw
     data: Training
+    make: Callable[[Any], Equation]
+
+    @cached_property
+    def function(self) -> Callable[..., float] | None:
+        """The derivative as a function of the features, if the law is solved for it."""
+        equation = self.make(self.law)
+        if not str(equation).startswith(f"{shown_name(equation.target_name)} = "):
+            return None
+        try:
+            source = export.source(equation, "python", "law")
+        except GSRError:  # a transformation of the user's own
+            return None
+        found: dict[str, Any] = {}
+        exec(source, found)
+        return cast("Callable[..., float]", found["law"])
 
     def slopes(self, X: Array, near: Array) -> Array:
         """Return the derivatives at rows of features; of several solutions those near to others."""
@@ -57,6 +88,14 @@ class Law:
     def moved(self, values: Array) -> Law:
         """Return the equation with other constants."""
         return replace(self, law=with_constants(self.law, values))
+
+
+@dataclass(frozen=True)
+class Option:
+    """A law that a state may have, and the bits that it takes to write down."""
+
+    law: Law
+    bits: float
 
 
 @dataclass(frozen=True)
@@ -108,10 +147,11 @@ class Shooting:
     ) -> None:
         self.trajectories, self.states, self.slopes = trajectories, states, slopes
         size = np.concatenate([each.x for each in trajectories]).std(axis=0)
-        self.noise = np.maximum(noise, 1e-9 * np.where(size > 0.0, size, 1.0))
+        self.size = np.where(size > 0.0, size, 1.0)
+        self.first_noise = self.noise = np.maximum(noise, LEAST_NOISE * self.size)
         self.largest = UNBOUNDED * max(float(np.abs(each).max()) for each in states)
         self.time_feature = time_feature
-        self.calls = 0
+        self.calls, self.rtol, self.evaluations = 0, RTOL, EVALUATIONS
 
     def fit(self, laws: Sequence[Law], until: float | None) -> Fit | None:
         """Return the laws fitted to short pieces, then to longer ones while that succeeds."""
@@ -119,7 +159,7 @@ class Shooting:
         longest = max(len(each.t) for each in self.trajectories)
         points = min(FIRST_PIECE, longest)
         while not self.is_over(until):
-            found = self._fit_pieces(best.laws if best else list(laws), points, until)
+            found = self._fit_evenly(best.laws if best else list(laws), points, until)
             if found is None or (best and (found.error > 2.0 * best.error + self.noise).any()):
                 break
             best = found
@@ -127,6 +167,49 @@ class Shooting:
                 break
             points = min(4 * points, longest)
         return best
+
+    def choose(self, options: Sequence[Sequence[Option]], until: float | None) -> list[int]:
+        """Return for each state which law lets simulations describe the series best.
+
+        The first options are taken at first; then one after another is exchanged.
+        """
+        if all(len(of) == 1 for of in options):
+            return [0] * len(options)
+        if until is not None:  # the other half is for the fit
+            until = 0.5 * (time.perf_counter() + until)
+        self.rtol, self.evaluations = ROUGH_RTOL, ROUGH_EVALUATIONS
+        places, least = [0] * len(options), math.inf
+        for j, of in enumerate(options):
+            for place in range(len(of)):
+                tried = [*places[:j], place, *places[j + 1 :]]
+                if tried == places and math.isfinite(least):
+                    continue  # known
+                laws = [each[k] for each, k in zip(options, tried, strict=True)]
+                if (bits := self._bits(laws, until)) < least:
+                    places, least = tried, bits
+        self.calls, self.rtol, self.evaluations = 0, RTOL, EVALUATIONS
+        return places
+
+    def _bits(self, options: Sequence[Option], until: float | None) -> float:
+        """Return the description length of the series and the laws, by short pieces."""
+        found = self._fit_evenly([each.law for each in options], FIRST_PIECE, until)
+        if found is None:
+            return math.inf
+        rows = sum(len(each.t) for each in self.trajectories)
+        errors = np.maximum(found.error, ROUGH_ERROR * self.size)
+        return float(rows * np.log2(errors).sum() + sum(each.bits for each in options))
+
+    def _fit_evenly(self, laws: list[Law], points: int, until: float | None) -> Fit | None:
+        """Fit with each state weighted by what simulations leave of it."""
+        self.noise = self.first_noise
+        found = self._fit_pieces(laws, points, until)
+        if found is None:
+            return None
+        ratio = np.maximum(found.error, NEGLIGIBLE * self.size) / self.noise
+        if ratio.max() < UNEVEN * ratio.min():
+            return found
+        self.noise = ratio * self.noise
+        return self._fit_pieces(found.laws, points, until) or found
 
     def is_over(self, until: float | None) -> bool:
         """Whether the time or the work is spent."""
@@ -137,15 +220,20 @@ class Shooting:
         trajectory, slopes = self.trajectories[k], self.slopes[k]
         t, u = trajectory.t, trajectory.u
 
+        def slope(law: Law, j: int, now: float, row: list[float]) -> float:
+            if law.function is not None:
+                return law.function(*row)
+            place = min(int(np.searchsorted(t, now)), len(t) - 1)
+            return float(law.slopes(np.array([row]), slopes[place, j : j + 1])[0])
+
         def motion(now: float, x: Array) -> Array:
             self.calls += 1
-            inputs = [np.interp(now, t, column) for column in u.T]
-            row = np.array([[*x, *inputs, *([now] if self.time_feature else [])]])
-            place = min(int(np.searchsorted(t, now)), len(t) - 1)
-            given = [law.slopes(row, slopes[place, j : j + 1])[0] for j, law in enumerate(laws)]
-            return np.array([*x[len(laws) :], *given])
+            inputs = [float(np.interp(now, t, column)) for column in u.T]
+            row = [*x.tolist(), *inputs, *([now] if self.time_feature else [])]
+            given = [slope(law, j, now, row) for j, law in enumerate(laws)]
+            return np.array([*row[len(laws) : len(x)], *given])
 
-        found = integrate(motion, x0, t[rows], largest=self.largest, rtol=RTOL, atol=ATOL)
+        found = integrate(motion, x0, t[rows], largest=self.largest, rtol=self.rtol, atol=ATOL)
         return found[:, : len(laws)]
 
     def _fit_pieces(self, laws: list[Law], points: int, until: float | None) -> Fit | None:
@@ -181,13 +269,14 @@ class _Pieces:
         try:
             found = least_squares(
                 self.residuals, self.first / self.scales, self.jacobian, x_scale="jac",
-                max_nfev=EVALUATIONS, ftol=1e-12, xtol=1e-12, gtol=1e-14,
+                max_nfev=self.shooting.evaluations, ftol=1e-12, xtol=1e-12, gtol=1e-14,
             )  # fmt: skip
         except (TimeoutError, ValueError, np.linalg.LinAlgError):
             return None
-        left = found.fun.reshape(-1, len(self.laws))
-        if (np.abs(left) >= FAR).any():
+        limit = FAR * np.min(self.shooting.size / self.shooting.noise)
+        if (np.abs(found.fun) >= limit).any():
             return None
+        left = found.fun.reshape(-1, len(self.laws))
         error = np.sqrt(np.mean(left**2, axis=0)) * self.shooting.noise
         return Fit(self._moved(found.x * self.scales), error, self._covariance(found), points)
 
@@ -222,8 +311,9 @@ class _Pieces:
             raise TimeoutError
         k, rows = self.pieces[piece]
         simulated = self.shooting.simulate(laws, k, rows, x0)
-        left = (self.shooting.trajectories[k].x[rows] - simulated) / self.shooting.noise
-        return np.asarray(np.clip(np.nan_to_num(left, nan=FAR), -FARTHEST, FARTHEST)).ravel()
+        left = (self.shooting.trajectories[k].x[rows] - simulated) / self.shooting.size
+        left = np.clip(np.nan_to_num(left, nan=FAR), -FARTHEST, FARTHEST)
+        return np.asarray(left * self.shooting.size / self.shooting.noise).ravel()
 
     def _moved(self, values: Array) -> list[Law]:
         ends = zip(self.ends[:-1], self.ends[1:], strict=True)

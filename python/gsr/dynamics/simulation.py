@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -55,7 +55,9 @@ def integrate(
             guarded, x0, t, tfirst=True, tcrit=t[-1:], rtol=rtol, atol=atol, mxstep=MOST_STEPS,
             full_output=True,
         )  # fmt: skip
-    reached = np.append(True, (told["tcur"] >= t[1:]) & (t[1:] <= guarded.end))
+    # The integrator may come to rest a rounding error before the last time.
+    late = told["tcur"] >= t[1:] - 1e-9 * (t[-1] - t[0])
+    reached = np.append(True, late & (t[1:] <= guarded.end))
     inside = (np.abs(states) <= largest).all(axis=1)
     found = np.where(np.logical_and.accumulate(reached & inside)[:, None], states, np.nan)
     found[0] = x0
@@ -121,8 +123,3 @@ def inputs_at(u: Any, t: Array, n_inputs: int) -> Callable[[float], Array]:
         raise GSRError(f"u must have the shape {(len(t), n_inputs)}, got {table.shape}")
     columns = table.T
     return lambda time: np.array([np.interp(time, t, column) for column in columns])
-
-
-def steps_apart(times: Sequence[Array]) -> float:
-    """Return the median time between two rows."""
-    return float(np.median(np.concatenate([np.diff(t) for t in times])))

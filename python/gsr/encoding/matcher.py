@@ -95,7 +95,8 @@ class Matcher:
 
         SymPy pulls a minus through sums, and a square through products (`roots`).
         """
-        for part in sympy.preorder_traversal(expression):
+        parts = sympy.preorder_traversal(expression)
+        for part in (each for each in parts if isinstance(each, sympy.Expr)):  # no condition
             for argument in (part, -part, *([sympy.sqrt(part)] if roots else [])):
                 if argument.has(sympy.Abs):
                     argument = argument.replace(sympy.Abs, lambda inside: inside)
@@ -132,7 +133,7 @@ class Matcher:
         for term in sympy.Add.make_args(factor.exp):
             n, part = term.as_coeff_Mul()
             read = self._argument(part)
-            if read is None or not n.is_Integer:
+            if read is None or not n.is_Integer or abs(n) > _core.MAX_ROWS * self.n_v:
                 raise GSRError(f"{factor} is no plain row")
             name = EXPONENTIALS[1.0 if n > 0 else -1.0]
             if read.lone is not None:

@@ -16,6 +16,8 @@ from gsr.implicit.variants import variants
 from gsr.selection.criteria import BITS_OF_LAW
 from gsr.transformation import Array
 
+#: What forms leave before they are fitted, relative to independent columns, if it is less.
+ROUGH = 1e-6
 #: What a law explains at least of the scatter of independent columns.
 LEAST_SCORE = 0.75
 
@@ -57,7 +59,8 @@ class Comparison:
         here, apart = (form.distances(X, self.scale) for X in (self.X, self.apart))
         if not np.isfinite(here).all() or not (spread := spread_of(apart)):
             return math.inf
-        return description(form, float(np.sqrt(np.mean(here**2))) / spread, len(here))
+        left = float(np.sqrt(np.mean(here**2))) / spread
+        return description(form, max(left, ROUGH), len(here))
 
 
 def is_law(law: ImplicitLaw) -> bool:

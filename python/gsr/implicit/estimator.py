@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gsr import validation
+from gsr.deadline import is_late
 from gsr.estimator import GSRRegressor
 from gsr.exceptions import GSRError
 from gsr.implicit.comparison import Comparison, front, is_law
@@ -45,7 +46,7 @@ class GSRImplicit(BaseEstimator):  # type: ignore[misc]
         What searches laws with each column as target, with options such as `library`. Its
         `max_time` is replaced if `max_time` is given here.
     max_time : float or None, default 20
-        Seconds of the searches, divided evenly among the columns.
+        Seconds of the searches, divided evenly among the columns; no search begins after them.
     random_state : int, optional
         Seed of the searches.
 
@@ -174,9 +175,10 @@ class GSRImplicit(BaseEstimator):  # type: ignore[misc]
         """Return laws: sums of simple terms first, then those with each column as target."""
         columns = column_symbols([bool((column > 0.0).all()) for column in X.T])
         found = Comparison(X, scale)
+        until = None if self.max_time is None else time.perf_counter() + self.max_time
         found.add(Scan(columns, X, scale).forms(), FITTED)
         for target in range(X.shape[1]):
-            if found.has_exact:
+            if found.has_exact or is_late(until):
                 break
             found.add(self._regressed(X, target, columns), OF_REGRESSOR)
         return found.laws

@@ -33,8 +33,9 @@ def inner_symbol(m: int) -> Any:
 
 
 def nodes(term: Any) -> int:
-    """Return the nodes of an expression; a reciprocal is one beside its argument."""
-    return sum(1 for each in sympy.preorder_traversal(term) if each != -1)
+    """Return the nodes of an expression; 1/x has two, and a function as many as a power."""
+    parts = [each for each in sympy.preorder_traversal(term) if each != -1]
+    return len(parts) + sum(1 for each in parts if each.is_Function)
 
 
 class Values(NamedTuple):

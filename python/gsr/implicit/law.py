@@ -19,6 +19,7 @@ from gsr.implicit.scan import BITS_PER_NODE, shuffled
 from gsr.lazy import sympy
 from gsr.selection.residuals import FALSE_ALARM, LEAST_ROWS, Level, structure_probability
 from gsr.selection.rounding import known_bits, simplest
+from gsr.selection.uncertainty import Uncertainty
 from gsr.transformation import Array
 
 #: Distances, relative to what independent columns leave, that are rounding.
@@ -202,23 +203,15 @@ class ImplicitLaw:
             Name of the constant to (value, lower end, upper end): ``"coefficient of x^2"``,
             ``"right side"``, and ``"c1"``, ``"c2"``, ... for constants inside terms.
         """
-        from scipy.special import stdtrit
-
-        if not 0.0 < level < 1.0:
-            raise GSRError(f"level must be between 0 and 1, got {level!r}")
         shown = (self._named(term) for term in self.form.terms)
         letters = {inner_symbol(m): sympy.Symbol(f"c{m + 1}") for m in range(len(self.form.inside))}
         names = [f"coefficient of {written(term.xreplace(letters))}" for term in shown]
         names += ["right side", *(letter.name for letter in letters.values())]
-        errors = np.sqrt(np.diag(self.covariance))
-        freedom = max(self.n_rows - int((errors > 0).sum()), 1)
-        wide = float(stdtrit(freedom, 0.5 + level / 2)) * errors
-        values = self.form.constants
-        fitted = self.form.free(pivot_of(self.form))
-        return {
-            names[k]: (float(values[k]), float(values[k] - wide[k]), float(values[k] + wide[k]))
-            for k in np.flatnonzero(fitted)
-        }
+        freedom = max(self.n_rows - int((np.diag(self.covariance) > 0).sum()), 1)
+        fitted = np.flatnonzero(self.form.free(pivot_of(self.form)))
+        values, covariance = self.form.constants[fitted], self.covariance[np.ix_(fitted, fitted)]
+        of_fitted = tuple(names[k] for k in fitted)
+        return Uncertainty(of_fitted, values, covariance, freedom, math.nan).by_name(level)
 
     @cached_property
     def bits(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations, permutations
+from itertools import chain, combinations
 from math import comb
 from typing import Any, NamedTuple
 
@@ -19,6 +19,8 @@ Indices = npt.NDArray[np.intp]
 #: Sets of terms of one size that are all looked at; beyond that, extensions of the best ones.
 MOST_SETS = 150_000
 BEAM = 200
+#: Sets of terms that are the same function of different columns, for each function.
+MOST_ALIKE = 5_000
 LARGEST = 5
 CHUNK = 30_000
 #: Sums that are kept of each size.
@@ -27,13 +29,19 @@ KEPT = 8
 TAIL = 8.0
 #: Part of the variance that is added: sums of terms that never vary are no laws.
 RIDGE = 1e-9
+#: What is left, relative to the gradients, where a sum leaves nothing but this part.
+NOTHING = 3e-9
 BITS_PER_NODE = 4.0
 #: Pairs of exponents in products of two columns.
 EXPONENTS = (
     (1, 1), (1, 2), (2, 1), (1, -1), (-1, 1), (-1, -1), (2, -1), (-1, 2), (1, -2), (-2, 1),
+    (2, 2),
 )  # fmt: skip
-#: Columns up to which products of three are candidates.
-FEW_COLUMNS = 5
+SHORT = ((1, 1), (1, -1), (-1, 1))
+#: Columns up to which products of three, all of two, and any are candidates.
+FEW_COLUMNS, SOME_COLUMNS, MANY_COLUMNS = 5, 10, 20
+#: Numbers in the table of gradients; of many columns fewer rows are looked at.
+MOST_NUMBERS = 20_000_000
 
 
 def shuffled(X: Array, seed: int) -> Array:
@@ -42,18 +50,22 @@ def shuffled(X: Array, seed: int) -> Array:
     return np.column_stack([rng.permutation(column) for column in X.T])
 
 
-def candidates(columns: Sequence[Any]) -> Iterator[Any]:
-    """Yield terms of one to three columns."""
-    for x in columns:
-        yield from (x, x**2, x**3, 1 / x, x**-2, sympy.sqrt(x), sympy.log(sympy.Abs(x)))
-        yield from (sympy.exp(x), sympy.exp(-x), sympy.sin(x), sympy.cos(x))
-    for x, y in combinations(columns, 2):
-        yield from (x**p * y**q for p, q in EXPONENTS)
+def functions(x: Any) -> list[Any]:
+    """Return the terms of one column."""
+    powers = [x, x**2, x**3, x**4, 1 / x, x**-2, sympy.sqrt(x), sympy.log(sympy.Abs(x))]
+    return [*powers, sympy.exp(x), sympy.exp(-x), sympy.sin(x), sympy.cos(x)]
+
+
+def products(columns: Sequence[Any]) -> Iterator[Any]:
+    """Yield terms of two or three columns."""
+    exponents = EXPONENTS if len(columns) <= SOME_COLUMNS else SHORT
+    for x, y in combinations(columns, 2) if len(columns) <= MANY_COLUMNS else ():
+        yield from (x**p * y**q for p, q in exponents)
     if len(columns) <= FEW_COLUMNS:
-        for x, y, z in permutations(columns, 3):
-            if str(x) < str(y):
-                yield x * y / z
         yield from (x * y * z for x, y, z in combinations(columns, 3))
+        for z in columns:
+            others = [column for column in columns if column is not z]
+            yield from (x * y / z for x, y in combinations(others, 2))
 
 
 class Moments(NamedTuple):
@@ -84,8 +96,11 @@ class Scan:
     """
 
     def __init__(self, columns: tuple[Any, ...], X: Array, scale: Array) -> None:
+        singles = [functions(x) for x in columns]
+        terms = [*chain.from_iterable(singles), *products(columns)]
+        step = -(-len(X) * len(columns) * len(terms) // MOST_NUMBERS)
+        X = X[::step]
         self.columns, self.n_rows = columns, len(X)
-        terms = list(candidates(columns))
         here, apart = (
             _with_slopes(terms, columns, table, scale) for table in (X, shuffled(X, seed=0))
         )
@@ -98,6 +113,10 @@ class Scan:
         for values, slopes in (here, apart):
             tame &= np.isfinite(values).all(axis=0) & np.isfinite(slopes).all(axis=(0, 1))
         self.terms = [term for term, fine in zip(terms, tame, strict=True) if fine]
+        place = {term: k for k, term in enumerate(self.terms)}
+        self.alike = [
+            [place[term] for term in each if term in place] for each in zip(*singles, strict=True)
+        ]
         self.nodes = np.array([nodes(term) for term in self.terms])
         self.values, self.steep = here[0][:, tame], self.steep[tame]
         self.here, self.apart = (
@@ -125,8 +144,14 @@ class Scan:
         wider = np.concatenate(
             [np.column_stack([last, np.full(len(last), k)]) for k in range(m)]
         )  # fmt: skip
-        wider = np.sort(wider, axis=1)
+        wider = np.sort(np.concatenate([wider, *self._alike(size)]), axis=1)
         return np.unique(wider[(np.diff(wider, axis=1) > 0).all(axis=1)], axis=0)
+
+    def _alike(self, size: int) -> Iterator[Indices]:
+        """Yield the sets of terms that are the same function of different columns."""
+        for terms in self.alike:
+            if size <= len(terms) and comb(len(terms), size) <= MOST_ALIKE:
+                yield np.array(list(combinations(terms, size)), dtype=np.intp)
 
     def _bits(self, sets: Indices) -> Array:
         """Return about how many bits each set takes: to be written, and what it leaves."""
@@ -146,7 +171,9 @@ class Scan:
         values, gradients = (
             np.einsum("ni,nij,nj->n", sums, each, sums) for each in self.apart.part(sets)
         )
-        return left * gradients / values, sums
+        # Among sums that leave nothing, the shortest is wanted.
+        exact = sizes[:, 0] <= NOTHING
+        return np.where(exact, RIDGE, left * gradients / values), sums
 
     def _form(self, chosen: Indices) -> Form:
         coefficients = self._solved(chosen[None])[1][0] / self.steep[chosen]

@@ -9,6 +9,7 @@ from math import gcd, lcm
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gsr.equation import Equation
 from gsr.implicit.form import Form, inner_symbol
@@ -71,8 +72,11 @@ def variants(form: Form, X: Array) -> Iterator[Form]:
     """Yield a form and others of the same law; also some that may hold as well and are shorter."""
     closed = replace(form, right=0.0, open_right=False)
     for each in [form, closed] if form.open_right else [form]:
-        if all(term.func == sympy.log for term in each.terms):
-            yield from _exponentiated(each, X)
+        if all(term.func == sympy.log for term in each.terms) and len(each.inside) == 0:
+            products = list(_exponentiated(each, X))
+            if products:
+                yield from products
+                continue
         if each.open_right:
             yield each
             continue
@@ -102,40 +106,73 @@ def _without_common_factor(form: Form) -> Form:
 def _quotient(form: Form, X: Array) -> Iterator[Form]:
     """Yield a t1 + b t2 = 0 as t1/t2 = -b/a."""
     first, second = form.terms
-    a, b = form.coefficients
     ratio = sympy.powsimp(first / second)
-    if a != 0.0 and ratio.free_symbols & set(form.columns):
-        yield from _single(form, ratio, -b / a, X)
+    if form.coefficients.all() and ratio.free_symbols & set(form.columns):
+        yield from _single(form, ratio, X)
 
 
 def _exponentiated(form: Form, X: Array) -> Iterator[Form]:
-    """Yield a sum of logarithms as a product of powers, with exponents fitted or simple."""
+    """Yield a sum of logarithms as a product of powers."""
     bases = [_without_bars(term.args[0]) for term in form.terms]
-    for pivot in np.argsort(np.abs(form.coefficients)):
-        if form.coefficients[pivot] == 0.0:
-            continue
-        exponents = form.coefficients / form.coefficients[pivot]
-        simple = [_simple(each) for each in exponents]
+    yield from _powers(form, bases, form.coefficients, X)
+
+
+def _powers(form: Form, bases: Sequence[Any], exponents: Array, X: Array) -> Iterator[Form]:
+    """Yield a product of powers that is constant, with exponents that are simple, or fitted."""
+    plain = replace(form, inside=np.empty(0))
+    for exponent in sorted(exponents[exponents != 0.0], key=abs):
+        simple = [_simple(each) for each in exponents / exponent]
         if all(each is not None for each in simple):
             product = sympy.Mul(*(b**e for b, e in zip(bases, simple, strict=True)))
-            yield from _single(form, product, float(np.exp(form.right)), X)
+            yield from _constant(plain, _simplest_power(product, form.columns), X)
             break
-    if len(form.inside) == 0:
-        pivot = int(np.argmax(np.abs(form.coefficients)))
-        exponents = form.coefficients / form.coefficients[pivot]
-        others = [k for k in range(len(bases)) if k != pivot]
-        symbols = {k: inner_symbol(m) for m, k in enumerate(others)}
-        product = sympy.Mul(*(b ** symbols.get(k, 1) for k, b in enumerate(bases)))
-        yield from _single(replace(form, inside=exponents[others]), product, 1.0, X)
+    pivot = max(exponents[exponents != 0.0], key=lambda each: (_n_whole(exponents / each), -each))
+    scaled = exponents / pivot
+    unlike, others = np.flatnonzero(~_is_whole(scaled)), np.flatnonzero(scaled != 1.0)
+    for free in (unlike.tolist(), others.tolist()):
+        symbols = {k: inner_symbol(m) for m, k in enumerate(free)}
+        powers = [symbols.get(k, round(float(scaled[k]))) for k in range(len(bases))]
+        product = sympy.Mul(*(b**e for b, e in zip(bases, powers, strict=True)))
+        yield from _constant(replace(form, inside=scaled[free]), product, X)
 
 
-def _single(form: Form, term: Any, right: float, X: Array) -> Iterator[Form]:
-    """Yield the law term = right in its simplest power, if its values have one sign."""
-    whole = _simplest_power(term, form.columns)
-    found = replace(form, terms=(whole,), coefficients=np.ones(1), right=right, open_right=True)
+def _is_whole(exponents: Array) -> npt.NDArray[np.bool_]:
+    near = np.round(exponents)
+    return np.asarray((near != 0) & (np.abs(exponents - near) <= NEAR * np.abs(near)))
+
+
+def _n_whole(exponents: Array) -> int:
+    return int(_is_whole(exponents).sum())
+
+
+def _single(form: Form, term: Any, X: Array) -> Iterator[Form]:
+    """Yield laws that an expression is constant: without its exponential, and in simple powers."""
+    if isinstance(term, sympy.exp):
+        parts = [(1.0, part) for part in sympy.Add.make_args(term.args[0])]
+        if len(form.inside) == 0:
+            yield from variants(_levelled(of_terms(form.columns, parts), X), X)
+            return
+    powers = term.as_powers_dict()
+    if set(powers) <= set(form.columns) and len(form.inside):
+        known = {inner_symbol(m): value for m, value in enumerate(form.inside.tolist())}
+        exponents = np.array([float(each.xreplace(known)) for each in powers.values()])
+        yield from _powers(form, list(powers), exponents, X)
+        return
+    yield from _constant(form, _simplest_power(term, form.columns), X)
+
+
+def _levelled(form: Form, X: Array) -> Form:
+    """Return a sum with the right side that it has in the rows."""
+    right = float(np.median(form.values(X).terms @ form.coefficients))
+    return replace(form, right=right, open_right=True)
+
+
+def _constant(form: Form, term: Any, X: Array) -> Iterator[Form]:
+    """Yield the law that a term is constant, if its values have one sign."""
+    found = replace(form, terms=(term,), coefficients=np.ones(1))
     values = found.values(X).terms[:, 0]
     if np.isfinite(values).all() and (values.min() > 0.0 or values.max() < 0.0):
-        yield replace(found, right=float(np.median(values)))
+        yield _levelled(found, X)
 
 
 def _simplest_power(term: Any, columns: Sequence[Any]) -> Any:

@@ -73,8 +73,8 @@ def dependence(ax: Axes, entry: FrontEntry, rows: Rows, feature: int) -> None:
             rows.X[:, feature], measured, rows.sigma, fmt="none", ecolor=MUTED, elinewidth=0.8,
             zorder=2,
         )  # fmt: skip
-    ax.plot(places, curve, color=PICK, linewidth=1.8, zorder=4)
-    ax.plot(rows.X[:, feature], measured, "o", zorder=3, **dots(len(measured)))
+    ax.plot(places, curve, color=PICK, linewidth=1.8, zorder=3)
+    ax.plot(rows.X[:, feature], measured, "o", zorder=4, **dots(len(measured)))
     _limit(ax, np.concatenate([measured, curve]))
     for axis in (ax.xaxis, ax.yaxis):
         number_axis(axis)

@@ -129,10 +129,7 @@ class FittedFormula(Equation):
             c2, ... for numbers that are fitted inside functions (see `summary`), and
             ``"coefficient of ..."`` for terms without a letter.
         """
-        known = self.uncertainty
-        ends = known.intervals(level).tolist()
-        values = zip(known.names, known.values.tolist(), ends, strict=True)
-        return {name: (value, low, high) for name, value, (low, high) in values}
+        return self.uncertainty.by_name(level)
 
     @property
     def noise_(self) -> str:

@@ -14,7 +14,7 @@ from gsr.exceptions import GSRError
 from gsr.lazy import sympy
 from gsr.prior.formula_terms import Known, Term
 from gsr.prior.written_formula import structure
-from gsr.selection.fitted import STEP, FittedLaw, Training
+from gsr.selection.fitted import STEP, FittedLaw, Training, scaled_lstsq
 from gsr.selection.noise import minimised
 from gsr.selection.target_scale import (
     DAMPING,
@@ -159,12 +159,9 @@ class FormulaModel:
 
     def _linear(self, columns: Array, coefficients: Array) -> Array:
         fixed = [k for k in range(len(self.terms)) if k not in self.free]
-        part = columns[:, self.free]
-        norms = np.linalg.norm(part, axis=0)
-        norms = np.where(norms > 0, norms, 1.0)
         target = -columns[:, fixed] @ coefficients[fixed]
         result = coefficients.copy()
-        result[self.free] = np.linalg.lstsq(part / norms, target, rcond=1e-13)[0] / norms
+        result[self.free] = scaled_lstsq(columns[:, self.free], target, rcond=1e-13)
         return result
 
     def law(self, theta: Array, coefficients: Array, data: Training) -> FittedLaw:

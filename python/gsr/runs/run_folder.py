@@ -310,7 +310,6 @@ def read(folder: PathLike) -> dict[str, Any]:
 def load_model(path: PathLike) -> Any:
     """Return the model of a model file or of a run folder."""
     from gsr import saving
-    from gsr.estimator import GSRRegressor
 
     place = Path(path)
     if place.is_dir():
@@ -318,7 +317,7 @@ def load_model(path: PathLike) -> Any:
             read(place)  # raises an error if it is no run folder
         place = place / "model.json"
     model = saving.load(place)
-    if not isinstance(model, GSRRegressor):
+    if not (hasattr(model, "front_") or hasattr(model, "models_")):
         raise GSRError(f"{place} holds no law of a GSRRegressor: use gsr.load in Python")
     return model
 

@@ -290,6 +290,13 @@ def norms(columns: Array) -> Array:
     return np.where(found > 0, found, 1.0)
 
 
+def scaled_lstsq(columns: Array, target: Array, rcond: float = 1e-14) -> Array:
+    """Return least-squares coefficients; columns are scaled to norm 1 for the cut at `rcond`."""
+    sizes = norms(columns)
+    found = np.asarray(np.linalg.lstsq(columns / sizes, target, rcond=rcond)[0], dtype=float)
+    return (found.T / sizes).T
+
+
 def triangle(blocks: Iterator[Array]) -> Array:
     """Return R of the QR decomposition of all blocks stacked, one block in memory at a time."""
     found: Array | None = None

@@ -21,6 +21,7 @@ from gsr.selection.fitted import (
     Training,
     inner_constants,
     norms,
+    scaled_lstsq,
     triangle,
     variables,
     weight_slopes,
@@ -93,16 +94,10 @@ def _solve(r: Array, k: int) -> tuple[Array, Array]:
     if psi.shape[1] > 1:
         # The first coordinate belongs to the constant.
         whitening = np.linalg.qr(psi[1:], mode="r")
-        left = psi - phi @ _least_squares(phi, psi)
+        left = psi - phi @ scaled_lstsq(phi, psi)
         _, _, directions = np.linalg.svd(left @ np.linalg.pinv(whitening))
         beta = np.linalg.pinv(whitening) @ directions[-1]
-    return _least_squares(phi, psi @ beta), beta
-
-
-def _least_squares(columns: Array, target: Array) -> Array:
-    sizes = norms(columns)
-    found = np.asarray(np.linalg.lstsq(columns / sizes, target, rcond=1e-14)[0], dtype=float)
-    return (found.T / sizes).T
+    return scaled_lstsq(phi, psi @ beta), beta
 
 
 def _corrected(law: FittedLaw, data: Training, r: Array) -> FittedLaw:
@@ -256,10 +251,9 @@ class RowWise:
     def corrected(self, rows: Indices | slice = slice(None)) -> Array:
         """Return factors of the terms, fitted to some of the rows in these units."""
         terms = self.terms[rows]
-        sizes, found = norms(terms), np.ones(terms.shape[1])
+        found = np.ones(terms.shape[1])
         for _ in range(CORRECTIONS):
-            left = self.residuals(found)[rows]
-            found = found + np.linalg.lstsq(terms / sizes, left, rcond=1e-15)[0] / sizes
+            found = found + scaled_lstsq(terms, self.residuals(found)[rows], rcond=1e-15)
         return found
 
     def least_term(self) -> float:

@@ -85,6 +85,11 @@ class Uncertainty:
         half = self.quantile(level) * errors
         return np.column_stack([values - half, values + half])
 
+    def by_name(self, level: float = 0.95) -> dict[str, tuple[float, float, float]]:
+        """Return (value, lower end, upper end) of each constant by its name."""
+        ends = zip(self.names, self.values.tolist(), self.intervals(level).tolist(), strict=True)
+        return {name: (value, low, high) for name, value, (low, high) in ends}
+
     def quantile(self, level: float) -> float:
         """Return how many standard errors reach to either end of an interval."""
         from scipy.special import stdtrit
@@ -133,7 +138,8 @@ def of_constants(
     covariance = np.zeros_like(unit)
     covariance[both] = estimate**2 * unit[both] if math.isfinite(sigma) else 0.0
     # A constant is not known better than it can be written.
-    variances = np.maximum(np.diag(covariance), (np.finfo(float).eps * values / 2.0) ** 2)
+    with np.errstate(over="ignore"):
+        variances = np.maximum(np.diag(covariance), (np.finfo(float).eps * values / 2.0) ** 2)
     covariance[np.diag_indices(len(values))] = np.where(
         known & math.isfinite(sigma), variances, math.inf
     )

@@ -185,8 +185,9 @@ def system(row: Record) -> tuple[Trajectory, Trajectory]:
     sides = tuple(side.strip() for side in row["right_hand_sides"].split(";"))
     states = tuple(f"x_{k}" for k in range(len(sides)))
     starts = [tuple(float(v) for v in each.split()) for each in row["starts"].split(";")]
-    columns = ("t", *states)
-    train, test = (Trajectory(sides, states, each, ODE_END, ODE_ROWS, columns) for each in starts)
+    columns, end = ("t", *states), float(row.get("end", ODE_END))
+    count = int(row.get("rows", ODE_ROWS))
+    train, test = (Trajectory(sides, states, each, end, count, columns) for each in starts)
     return train, test
 
 
