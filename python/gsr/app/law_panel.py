@@ -60,7 +60,7 @@ class LawPanel:
         self._seen: Any = None
         self._shown: Sequence[EquationRow] = ()
         self._items: list[tuple[ui.item, ui.html, ui.label]] = []
-        self._is_busy = False
+        self._is_busy = self._was_fitted = False
         with ui.element("section"):
             heading("Laws")
             self.list = ui.list().classes("laws")
@@ -114,7 +114,8 @@ class LawPanel:
         table, is_fitted = self.source.laws, self.source.fitted is not None
         self.of_law.set_visibility(table is not None)
         self.of_model.set_visibility(is_fitted)
-        self.actions.set_visibility(is_fitted)
+        if is_fitted != self._was_fitted:  # other laws have these numbers
+            self._looked_at, self._was_fitted = None, is_fitted
         self.all.set_visibility(table is not None and len(table) > len(table.short()))
         if table is None:
             self._list([], None)
@@ -123,6 +124,7 @@ class LawPanel:
         row = next((each for each in rows if each.index == self._looked_at), None)
         row = row or table[table.best_index]
         self._list(rows, row)
+        self.actions.set_visibility(is_fitted)
         target = target_of(table, row, self.source.history, self.source.rows)
         self.law.set_content(await to_thread(law_view.details, target))
         self.pictures.set_content(await to_thread(law_view.pictures, target))
