@@ -11,7 +11,7 @@ from gsr import problem as problems
 from gsr import selection
 from gsr.deadline import GRACE, in_time
 from gsr.problem import Problem
-from gsr.selection import entry, kinds, variants
+from gsr.selection import criteria, entry, kinds, variants
 from gsr.selection.fitted import FittedLaw
 from gsr.selection.target_scale import refine
 
@@ -51,10 +51,26 @@ def counted(monkeypatch):
     return calls
 
 
-def test_one_law_is_looked_at_closely_when_it_is_late(entries, counted):
+def test_the_likeliest_law_is_compared_with_the_constant_when_it_is_late(entries, counted):
     best = selection.best(entries, 40, until=LONG_AGO)
     assert best.uses_features
-    assert len(counted) <= 1
+    assert len(counted) <= 2
+
+
+def test_laws_are_compared_until_one_is_shorter_than_the_constant(entries, monkeypatch):
+    likeliest = min(entries, key=lambda each: each.rmse)
+    lengths = {each: each.length for each in entries}
+
+    def length(each, n_rows):
+        return 1e6 if each is likeliest else lengths[each]
+
+    monkeypatch.setattr(criteria, "_normal_bits", lambda each, *_: -1e9 * (each is likeliest))
+    monkeypatch.setattr(entry, "description_length", length)
+    for each in entries:
+        del vars(each)["length"]
+    best = selection.best(entries, 40, until=LONG_AGO)
+    assert best.uses_features
+    assert best is not likeliest
 
 
 def test_laws_beside_the_front_are_not_worked_out_when_it_is_late(entries, counted):

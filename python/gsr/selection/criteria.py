@@ -7,12 +7,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gsr.deadline import in_time
+from gsr.deadline import GRACE, is_late
 from gsr.encoding.rows import factors, is_constant
 from gsr.exceptions import GSRError, suggestion
 from gsr.selection.fitted import LawLike, Training, constants, inner_constants, structure
@@ -158,14 +157,15 @@ def _lengths(
     }
     order = sorted(entries, key=rough.__getitem__)
     constant = [entry for entry in order if not entry.uses_features]
-    lengths: dict[FrontEntry, float] = {}
-    least = math.inf
-    # However little time is left, the likeliest law is compared with the constant.
-    always = list(dict.fromkeys([*order[:1], *constant]))
-    others = (entry for entry in order[:CLOSELY] if entry not in always)
-    for entry in chain(always, in_time(others, until, LEAST_CLOSELY)):
+    lengths = {entry: entry.length for entry in constant}
+    least = without_features = min(lengths.values(), default=math.inf)
+    for k, entry in enumerate(entry for entry in order[:CLOSELY] if entry.uses_features):
+        # However little time is left, the laws are compared with the constant until one is shorter.
+        is_settled = least < without_features or k >= LEAST_CLOSELY
+        if is_settled and is_late(until if until is None or k >= LEAST_CLOSELY else until + GRACE):
+            break
         bound = _least_length(entry, n_rows, least + BITS_OF_POLE + EQUAL_BITS)
-        if bound is None or entry in constant:
+        if bound is None:
             lengths[entry] = entry.length
             least = min(least, entry.length)
         else:  # more than constants take as a rule
