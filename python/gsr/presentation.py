@@ -291,10 +291,7 @@ class Presentation:
             term by a letter that stands for it there, ``"c1"``, and the constant term is
             ``"constant"``. The printed formula may combine terms further.
         """
-        entry = self._entry(index)
-        if isinstance(entry.equation, GroupedEquation):
-            return entry.equation.table.intervals(entry.uncertainty.degrees_of_freedom, level)
-        return entry.intervals(level)
+        return self._entry(index).intervals(level)
 
     def predict_interval(
         self,

@@ -41,6 +41,26 @@ def test_groups_from_fit_to_predictions(table, tmp_path, capsys):
     assert "constants of a group" in capsys.readouterr().out
 
 
+@pytest.mark.slow
+def test_a_run_with_groups_is_shown_drawn_and_reported(table, tmp_path, capsys):
+    frame = pd.read_csv(table).replace({"site": {"p": "01", "q": "NA"}})
+    frame.to_csv(table, index=False)
+    run = str(tmp_path / "run")
+    options = ["--target", "y", "--groups", "site", "--seed", "0", "-o", run]
+    assert main(["fit", str(table), *options, "--max-evals", "3000", "--max-time", "inf"]) == 0
+    sample = pd.read_csv(tmp_path / "run" / "sample.csv", keep_default_na=False)
+    assert sample.to_dict() == pd.read_csv(table, keep_default_na=False).to_dict()
+    assert main(["show", run]) == 0
+    assert "a[NA]" in capsys.readouterr().out
+    for kind in ("law", "summary", "residuals", "terms"):
+        assert main(["plot", run, "--kind", kind, "-o", str(tmp_path / f"{kind}.svg")]) == 0
+        assert "against a" not in (tmp_path / f"{kind}.svg").read_text()
+    assert capsys.readouterr().err == ""
+    assert main(["report", run, "-o", str(tmp_path / "run.html")]) == 0
+    page = (tmp_path / "run.html").read_text()
+    assert "a[NA]" in page and "Predicted against measured" in page and "left out" not in page
+
+
 def test_mistakes_are_named(table, tmp_path, capsys):
     assert main(["fit", str(table), "--target", "y", "--groups", "sit"]) == 2
     assert "'sit'; did you mean 'site'" in capsys.readouterr().err

@@ -52,7 +52,8 @@ def target_of(
     rows = rows if data is None else (data.X, data.y)
     if rows is None:
         return Target(name, model, None, None, history)
-    X, y = (plotting.sampled(values, MOST_ROWS) for values in rows)
+    columns = plotting.columns_of(row.entry, rows[0])
+    X, y = (plotting.sampled(values, MOST_ROWS) for values in (columns, rows[1]))
     return Target(name, model, X, y, history)
 
 

@@ -260,6 +260,8 @@ def _check_model_file(config: Config, folder: str | Path | None, path: Path | No
 
 
 def _search(config: Config, data: FitData | SeriesData, digest: str | None) -> Outcome:
+    import numpy as np
+
     from gsr.cli.fit_data import FitData, NamedRegressor
     from gsr.cli.fit_series import fit
     from gsr.runs.outcome import Outcome
@@ -270,7 +272,9 @@ def _search(config: Config, data: FitData | SeriesData, digest: str | None) -> O
         return fit(config, asked, data, digest)
     model = NamedRegressor(**asked).named(data.names, *data.targets)
     model.fit(data.X, data.y, data.weights, sigma=data.sigma, groups=data.groups)
-    return Outcome(model, data.X, data.y, config, digest, data.weights)
+    groups = data.groups
+    labels = {} if groups is None else {groups.name: np.array(groups, dtype=object)}
+    return Outcome(model, data.X, data.y, config, digest, data.weights, columns=labels)
 
 
 @contextmanager

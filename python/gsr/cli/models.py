@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -207,6 +208,14 @@ def predict_table(
     return dict(zip(names, table.values.T, strict=True)) | found
 
 
+@contextmanager
+def _unnamed() -> Iterator[None]:
+    """Take arrays without warnings: their columns were matched by name before."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        yield
+
+
 def predictions(
     model: GSRRegressor,
     X: Array,
@@ -228,8 +237,7 @@ def predictions(
     labels = None if groups is None else np.array(groups)[complete]
     name = model.equation_.target_name
     values, found = np.full(len(X), np.nan), {}
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+    with _unnamed():
         if complete.any():
             values[complete] = model.predict(X[complete], index, groups=labels)
         found[f"{name} predicted"] = values
@@ -356,7 +364,8 @@ def _plot(arguments: argparse.Namespace) -> int:
         raise GSRError(f"--target must be among {', '.join(map(repr, targets))}, got {name!r}")
     target = targets[name]
     target.model.history_ = list(target.history)
-    figure = plotting.plot(target.model, arguments.kind, target.X, target.y, arguments.index)
+    with _unnamed():
+        figure = plotting.plot(target.model, arguments.kind, target.X, target.y, arguments.index)
     try:
         figure.savefig(out, dpi=PICTURE_DPI)
     except ValueError as error:

@@ -20,6 +20,8 @@ from gsr.encoding import evaluate
 from gsr.encoding.writing import number as shortened
 from gsr.encoding.writing import shown_name
 from gsr.exceptions import GSRError
+from gsr.groups.labels import labels_for
+from gsr.groups.law import GroupedEquation
 from gsr.plotting import drawing
 from gsr.plotting.dependence import dependence, features
 from gsr.plotting.drawing import INK, MAIN, MUTED, PICK, dots, number, plain, style, write
@@ -75,7 +77,7 @@ def plot(
     rows = _rows(model, entry, X, y) if kind in WITH_ROWS else None
     table = None
     if kind == "terms":
-        table = sampled(_training(entry)[0] if X is None else _table(model, X))
+        table = sampled(_training(entry)[0] if X is None else _table(model, entry, X))
     draw = drawings(model, entry, getattr(model, "history_", None) or [], rows, table)
     if kind == "summary":
         return _summary(model, entry, draw)
@@ -162,7 +164,7 @@ def _draw_beside(figure: Any, place: Any, draw: Sequence[Callable[[Any], None]])
 def _rows(model: Any, entry: FrontEntry, X: Any, y: Any) -> Rows:
     if (X is None) != (y is None):
         raise GSRError(f"X and y go together, but {'X' if X is None else 'y'} is missing")
-    table, target = _training(entry) if X is None else (_table(model, X), _target(y))
+    table, target = _training(entry) if X is None else (_table(model, entry, X), _target(y))
     if len(table) != len(target):
         raise GSRError(f"X has {len(table)} rows, but y has {len(target)}")
     return Rows.of(entry, table, target, given_sigma(entry) if X is None else None)
@@ -184,9 +186,21 @@ def _training(entry: FrontEntry) -> tuple[Array, Array]:
     return entry.data.X, entry.data.y
 
 
-def _table(model: Any, X: Any) -> Array:
+def columns_of(entry: FrontEntry, X: Any) -> Array:
+    """Return the columns of a law; a data frame with labels gets the constants of its groups."""
+    equation = entry.equation
+    if not isinstance(equation, GroupedEquation) or isinstance(X, np.ndarray):
+        return np.asarray(X, dtype=float)
+    features, labels = labels_for(X, None, equation)
+    return equation.augmented(np.asarray(features, dtype=float), labels)
+
+
+def _table(model: Any, entry: FrontEntry, X: Any) -> Array:
     from sklearn.utils.validation import validate_data
 
+    if isinstance(entry.equation, GroupedEquation):
+        checked: Array = model._table(X, entry)[0]
+        return checked
     table: Array = validate_data(model, X, dtype=np.float64, reset=False, ensure_all_finite=False)
     return table
 

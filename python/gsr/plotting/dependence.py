@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gsr.exceptions import GSRError, PredictionWarning
+from gsr.groups.law import GroupedEquation
 from gsr.plotting.drawing import (
     MAIN,
     MUTED,
     PICK,
+    SMALL_SIZE,
     dots,
     number_axis,
     plain,
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 PLACES, AVERAGED = 200, 100
 #: Features that have a picture.
 MOST_FEATURES = 4
+#: Groups that a legend lists.
+MOST_LABELS = 10
 LEVEL = 0.95
 #: Part of the range by which the curve goes on beyond the data.
 BEYOND = 0.03
@@ -39,12 +43,19 @@ BEYOND = 0.03
 
 def features(entry: FrontEntry, rows: Rows) -> list[int]:
     """Return the features of the law, the one with the greatest effect on y first."""
-    if len(entry.equation.feature_names) == 1:
+    n = _n_features(entry)
+    if n == 1 or not len(rows.y):
         return [0]
-    curves = (_average(entry, rows, k, _along(rows.X[:, k])) for k in range(rows.X.shape[1]))
+    curves = (_average(entry, rows, k, _along(rows.X[:, k])) for k in range(n))
     effects = [_range(curve) for curve in curves]
     ranked = sorted(range(len(effects)), key=lambda k: -effects[k])
     return [k for k in ranked if effects[k] > 0.0][:MOST_FEATURES] or ranked[:1]
+
+
+def _n_features(entry: FrontEntry) -> int:
+    """Return the number of features, without constants of groups."""
+    law = entry.equation
+    return law.n_features if isinstance(law, GroupedEquation) else len(law.feature_names)
 
 
 def dependence(ax: Axes, entry: FrontEntry, rows: Rows, feature: int) -> None:
@@ -59,6 +70,9 @@ def dependence(ax: Axes, entry: FrontEntry, rows: Rows, feature: int) -> None:
     title = style(ax, f"{target} against {name}{rows.note}", name, target)
     if not len(rows.y):
         return
+    if isinstance(law, GroupedEquation) and law.table.letters and law.n_features == 1:
+        _draw_groups(ax, entry, law, rows)
+        return
     places = _along(rows.X[:, feature])
     if is_alone:
         curve, measured = _predicted(entry, places[:, None]), rows.y
@@ -68,18 +82,36 @@ def dependence(ax: Axes, entry: FrontEntry, rows: Rows, feature: int) -> None:
         there = np.interp(rows.X[:, feature], places, curve)
         measured = rows.y - rows.prediction + there
         ax.set_ylabel(f"{target}, the others at their average")
-    if rows.sigma is not None:
-        ax.errorbar(
-            rows.X[:, feature], measured, rows.sigma, fmt="none", ecolor=MUTED, elinewidth=0.8,
-            zorder=2,
-        )  # fmt: skip
     ax.plot(places, curve, color=PICK, linewidth=1.8, zorder=3)
     ax.plot(rows.X[:, feature], measured, "o", zorder=4, **dots(len(measured)))
+    _finish(ax, rows, rows.X[:, feature], measured, curve)
+    if is_alone:
+        typeset(title, entry.equation)
+
+
+def _draw_groups(ax: Axes, entry: FrontEntry, law: GroupedEquation, rows: Rows) -> None:
+    """Draw the rows and the curve of each group, in one colour."""
+    places, table = _along(rows.X[:, 0]), law.table
+    curves = [_predicted(entry, law.augmented(places[:, None], [k] * PLACES)) for k in table.labels]
+    own = (rows.X[:, None, 1:] == table.values).all(axis=2)
+    for label, curve, mine in zip(table.labels, curves, own.T, strict=True):
+        (line,) = ax.plot(places, curve, linewidth=1.6, zorder=3, label=plain(label))
+        look = dots(len(rows.y)) | {"color": line.get_color()}
+        ax.plot(rows.X[mine, 0], rows.y[mine], "o", zorder=4, **look)
+    _finish(ax, rows, rows.X[:, 0], rows.y, np.concatenate(curves))
+    if len(table.labels) <= MOST_LABELS:
+        title = plain(table.column)
+        ax.legend(title=title, frameon=False, fontsize=SMALL_SIZE, title_fontsize=SMALL_SIZE)
+
+
+def _finish(ax: Axes, rows: Rows, x: Array, measured: Array, curve: Array) -> None:
+    """Draw the errors of the measurements, and limit the axes to what was drawn."""
+    if rows.sigma is not None:
+        look: dict[str, Any] = {"fmt": "none", "ecolor": MUTED, "elinewidth": 0.8, "zorder": 2}
+        ax.errorbar(x, measured, rows.sigma, **look)
     _limit(ax, np.concatenate([measured, curve]))
     for axis in (ax.xaxis, ax.yaxis):
         number_axis(axis)
-    if is_alone:
-        typeset(title, entry.equation)
 
 
 def _along(values: Array) -> Array:

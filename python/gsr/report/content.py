@@ -21,6 +21,7 @@ from gsr.encoding.writing import number as digits
 from gsr.encoding.writing import shown_name
 from gsr.equation import Equation
 from gsr.exceptions import GSRError
+from gsr.groups.law import GroupedEquation
 from gsr.plotting import Rows, drawing
 from gsr.plotting.drawing import number
 from gsr.report import mathml
@@ -30,6 +31,7 @@ from gsr.selection.rounding import Rounded
 from gsr.transformation import Array
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 #: Rows of a model in memory that are drawn.
@@ -42,7 +44,8 @@ class Target:
 
     name: str
     model: Any
-    X: Array | None
+    #: Features; of a run with groups a data frame, which holds their labels too.
+    X: Array | pd.DataFrame | None
     y: Array | None
     history: Sequence[Progress]
 
@@ -53,7 +56,8 @@ class Target:
             return None
         sigma = plotting.given_sigma(self.entry)
         is_own = sigma is not None and len(sigma) == len(self.y)
-        return Rows.of(self.entry, self.X, self.y, sigma if is_own else None)
+        table = plotting.columns_of(self.entry, self.X)
+        return Rows.of(self.entry, table, self.y, sigma if is_own else None)
 
     @property
     def entry(self) -> FrontEntry:
@@ -157,10 +161,11 @@ def read(run: str | PathLike[str]) -> Source:
     missing: list[str] = []
     result = _result(folder / "result.json", missing)
     history = _history(folder / "history.csv", missing)
-    columns = _columns(folder / "sample.csv", "the rows are not drawn", missing)
     model = _loaded(folder / "model.json", missing)
     models = {} if model is None else _models(model)
-    targets = [_of_run(name, each, columns, history) for name, each in models.items()]
+    sample = folder / "sample.csv"
+    columns = _columns(sample, "the rows are not drawn", missing)
+    targets = [_of_run(name, each, columns, history, sample) for name, each in models.items()]
     if columns and any(target.X is None for target in targets):
         missing.append("sample.csv lacks columns of the law: its rows are not drawn.")
     config = config_file(folder)
@@ -257,15 +262,38 @@ def _history(path: Path, missing: list[str]) -> list[Progress]:
 
 
 def _of_run(
-    name: str, model: Any, columns: Mapping[str, Array], history: Sequence[Progress]
+    name: str, model: Any, columns: dict[str, Array], history: Sequence[Progress], sample: Path
 ) -> Target:
-    names = model.equation_.feature_names
+    equation = model.equation_
+    grouped = isinstance(equation, GroupedEquation)
+    names = equation.feature_names[: equation.n_features] if grouped else equation.feature_names
     told = list(getattr(model, "history_", None) or history)
     if name not in columns or any(each not in columns for each in names):
         return Target(name, model, None, None, told)
-    X = np.column_stack([columns[each] for each in names])
+    X: Any = np.column_stack([columns[each] for each in names])
     good = np.isfinite(X).all(axis=1) & np.isfinite(columns[name])
-    return Target(name, model, X[good], columns[name][good], told)
+    if grouped:
+        X = _with_labels(X, names, columns, sample, equation)
+    return Target(name, model, None if X is None else X[good], columns[name][good], told)
+
+
+def _with_labels(
+    X: Array, names: Sequence[str], columns: dict[str, Array], sample: Path, law: GroupedEquation
+) -> pd.DataFrame | None:
+    """Return the features as a data frame with the labels of groups, None if these are unknown."""
+    import pandas as pd
+
+    column = law.table.column
+    if columns.pop(column, None) is None:
+        return None
+    as_written: dict[str, Any] = {
+        "dtype": str,
+        "keep_default_na": False,
+        "encoding_errors": "replace",
+    }
+    labels = pd.read_csv(sample, usecols=[column], **as_written)[column]
+    known = labels.isin(law.table.labels).all()
+    return pd.DataFrame(X, columns=list(names)).assign(**{column: labels}) if known else None
 
 
 # ---- what the template asks ----------------------------------------------------------------------

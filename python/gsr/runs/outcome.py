@@ -203,7 +203,7 @@ class Outcome:
             rows = np.sort(np.random.default_rng(0).choice(n_rows, most, replace=False))
         targets = list(self.laws)
         y = self.y if self.is_one else self.y[:, : len(targets)]
-        names = self.first.equation_.feature_names
+        names = self.first.equation_.feature_names[:n_columns]  # constants of groups follow
         more = {name: column for name, column in self.columns.items() if name not in names}
         table = np.column_stack([*(c[rows] for c in more.values()), self.X[rows], y[rows]])
         return as_csv((*more, *names, *targets), table.tolist())

@@ -205,6 +205,12 @@ class FrontEntry:
         level : float
             Confidence, between 0 and 1.
         """
+        groups = getattr(self.equation, "groups", None)
+        if groups is not None:
+            found: dict[str, tuple[float, float, float]] = groups.intervals(
+                self.uncertainty.degrees_of_freedom, level
+            )
+            return found
         values, ends = self.uncertainty.values, self.uncertainty.intervals(level)
         found = {}
         for place, name, shift in constant_names(self.law, self.equation):
