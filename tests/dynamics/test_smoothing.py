@@ -27,6 +27,14 @@ def test_noise_and_errors_of_derivatives_are_found(size):
     assert 0.5 < np.mean(ratios) < 1.6
 
 
+@pytest.mark.parametrize("n", [100, 200, 400])
+def test_an_oscillation_with_noise_is_never_interpolated(n):
+    t = np.linspace(0, n / 10, n)
+    for seed in range(4):
+        y = np.cos(2.8 * t) + 0.01 * np.random.default_rng(seed).normal(size=n)
+        assert 0.007 < smooth(t, y).noise < 0.013
+
+
 def test_long_series_are_smoothed_in_windows_that_fit_together():
     t = np.linspace(0, 60, 4 * WINDOW + 17)
     rng = np.random.default_rng(1)

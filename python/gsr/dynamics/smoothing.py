@@ -96,11 +96,11 @@ class Smoother:
         z = self.modes.T @ y
         exponents = self._exponents()
         likeliest = self._least(lambda exponent: self._deviance(exponent, z), exponents)
-        found, left_out = self._smoothed(likeliest, z), self._left_out(likeliest, y, z)
+        found, left_out = self._smoothed(likeliest, z), self._left_out(likeliest, z)
         if found.freedom < self.order + LITTLE_MORE:
-            other = min(exponents, key=lambda exponent: self._left_out(exponent, y, z))
-            if self._left_out(other, y, z) < MUCH_BETTER * left_out:
-                return self._smoothed(other, z), self._left_out(other, y, z)
+            other = min(exponents, key=lambda exponent: self._left_out(exponent, z))
+            if self._left_out(other, z) < MUCH_BETTER * left_out:
+                return self._smoothed(other, z), self._left_out(other, z)
         return found, left_out
 
     def _exponents(self) -> Array:
@@ -120,12 +120,11 @@ class Smoother:
         left = float(np.sum(scaled / (1.0 + scaled) * z**2)) / free
         return float(free * np.log(max(left, 1e-300)) + np.log1p(1.0 / scaled[curved]).sum())
 
-    def _left_out(self, exponent: float, y: Array, z: Array) -> float:
-        kept = 1.0 / (1.0 + 10.0**exponent * self.penalties)
-        leverage = (self.modes**2) @ kept
-        return float(
-            np.mean(((y - self.modes @ (kept * z)) / np.maximum(1.0 - leverage, 1e-12)) ** 2)
-        )
+    def _left_out(self, exponent: float, z: Array) -> float:
+        scaled = 10.0**exponent * self.penalties
+        lost = scaled / (1.0 + scaled)  # y - fit is all rounding where the spline interpolates
+        rest = (self.modes**2) @ lost  # 1 - leverage
+        return float(np.mean((self.modes @ (lost * z) / np.maximum(rest, 1e-300)) ** 2))
 
     def _smoothed(self, exponent: float, z: Array) -> Smoothed:
         kept = 1.0 / (1.0 + 10.0**exponent * self.penalties)
