@@ -77,6 +77,7 @@ def test_each_of_several_classes_has_a_law():
     X = rng.uniform(0, 3, (300, 1))
     y = np.floor(X[:, 0]).astype(int)
     model = GSRClassifier(SMALL).fit(X, y)
+    assert str(model).splitlines() == [str(law) for law in model.equations_]
     assert len(model.equations_) == 3
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
     assert model.score(X, y) > 0.95

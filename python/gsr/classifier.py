@@ -127,6 +127,9 @@ class GSRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         assert best is not None
         return best
 
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.equations_)) if hasattr(self, "_odds") else repr(self)
+
     @property
     def equations_(self) -> list[Equation]:
         """The laws of the log odds, one for each class that has one."""

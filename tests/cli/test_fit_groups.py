@@ -62,6 +62,8 @@ def test_a_run_with_groups_is_shown_drawn_and_reported(table, tmp_path, capsys):
 
 
 def test_mistakes_are_named(table, tmp_path, capsys):
+    assert main(["fit", str(table), "--target", "y"]) == 2
+    assert "if it labels groups of rows, --groups site" in capsys.readouterr().err
     assert main(["fit", str(table), "--target", "y", "--groups", "sit"]) == 2
     assert "'sit'; did you mean 'site'" in capsys.readouterr().err
     assert main(["fit", str(table), "--target", "y", "--groups", "y"]) == 2

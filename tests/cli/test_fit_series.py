@@ -95,3 +95,13 @@ def test_unsorted_times_are_refused(tmp_path: Path, capsys: pytest.CaptureFixtur
     data = written(tmp_path / "s.csv", t=T[::-1], x=np.exp(-T))
     assert main(["fit", data, "--time", "t"]) == 2
     assert "t must increase" in capsys.readouterr().err
+
+
+def test_a_position_without_its_velocity_points_to_the_second_order(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    t = np.linspace(0, 12, 150)
+    noise = 0.01 * np.random.default_rng(0).normal(size=150)
+    data = written(tmp_path / "s.csv", t=t, angle=np.cos(2.8 * t) + noise)
+    assert main(["fit", data, "--time", "t", "--max-evals", "300", "--seed", "0"]) == 1
+    assert "or --order 2 for positions without velocities" in capsys.readouterr().err

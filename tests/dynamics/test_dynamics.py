@@ -114,6 +114,7 @@ def test_second_order_equations_of_measured_positions():
     x = solved(oscillator, [1.0, 0.5], t)
     model = dynamics(order=2).fit(x[:, :1], t, feature_names=["angle"])
     assert model.feature_names_ == ["angle", "angle'"]
+    assert str(model) == model.equations()[0] and str(dynamics()).startswith("GSRDynamics(")
     np.testing.assert_allclose(model.predict([[1, 0], [0, 1]])[:, 0], [-2.5, -0.3], rtol=1e-6)
     assert np.abs(model.simulate([1.0, 0.5], t) - x).max() < 1e-5
     assert model.score(x[:, :1], t) > 0.9999

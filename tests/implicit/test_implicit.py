@@ -10,6 +10,7 @@ from scipy.integrate import solve_ivp
 import gsr
 from gsr import GSRImplicit, GSRRegressor
 from gsr.exceptions import GSRError
+from gsr.wording import LEVELS
 
 #: Searches end by counted work.
 REGRESSOR = GSRRegressor(max_evals=300, max_time=None, n_jobs=1)
@@ -238,6 +239,7 @@ def test_sympy_latex_and_table(rng):
     model = fitted(circle(rng, 2.0, 1.0), ["x", "flow rate"])
     assert model.sympy().rhs == 1
     assert r"\text{flow rate}" in model.latex()
+    assert str(model) == f"{model.equation_}\n{LEVELS[model.level_].sentence}"
     table = model.to_pandas()
     assert table.chosen.sum() == 1
     assert table.equation[table.chosen].item() == str(model.equation_)

@@ -353,9 +353,10 @@ def _ending(outcome: Outcome, failures: list[str]) -> int:
     if any(laws.model.status_ == "interrupted" for laws in everything):
         return terminal.INTERRUPTED
     lacking = [laws.target for laws in everything if not laws.chosen.uses_features]
+    first_order = getattr(outcome.model, "order", None) == 1  # equations of motion
+    hint = ", or --order 2 for positions without velocities" if first_order else ""
     for name in lacking:
         which = "" if outcome.is_one else f" for {name!r}"
-        log.info(
-            "no law better than a constant was found%s; give it more time, rows or features", which
-        )
+        told = "no law better than a constant was found%s; give it more time, rows or features%s"
+        log.info(told, which, hint)
     return terminal.NO_LAW if lacking else terminal.OK

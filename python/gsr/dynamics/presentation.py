@@ -53,6 +53,9 @@ class MotionPresentation:
         check_is_fitted(self, "models_")
         return [str(model.equation_) for model in self.models_.values()]
 
+    def __str__(self) -> str:
+        return "\n".join(self.equations()) if hasattr(self, "models_") else repr(self)
+
     def print(self) -> None:
         """Print the chosen laws."""
         print("\n".join(self.equations()))

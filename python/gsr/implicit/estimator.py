@@ -24,6 +24,7 @@ from gsr.implicit.variants import of_equation
 from gsr.selection.residuals import varies
 from gsr.threads import one_thread
 from gsr.transformation import Array
+from gsr.wording import LEVELS
 
 #: Rows on which forms are compared; those of the front are fitted on all.
 MOST_ROWS = 1000
@@ -218,6 +219,11 @@ class GSRImplicit(BaseEstimator):  # type: ignore[misc]
         )
 
     # ---- reading -----------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        if getattr(self, "equation_", None) is None:
+            return repr(self)
+        return f"{self.equation_}\n{LEVELS[self.level_].sentence}"
 
     @property
     def level_(self) -> str:

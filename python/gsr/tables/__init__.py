@@ -107,9 +107,10 @@ def select(names: Sequence[str], columns: Columns, origin: str) -> list[int]:
 def not_a_number(where: str, text: str, name: str, hint: str = "") -> GSRError:
     """Return the error about a cell."""
     shown = text if len(text) <= SHOWN else text[:SHOWN] + "..."
+    column = shlex.quote(name)
     return GSRError(
-        f"{where}: {shown!r} is not a number{hint}; to leave the column out use --drop "
-        f"{shlex.quote(name)}, or choose columns with --features"
+        f"{where}: {shown!r} is not a number{hint}; to leave the column out use --drop {column}, "
+        f"or choose columns with --features; if it labels groups of rows, --groups {column}"
     )
 
 
