@@ -203,7 +203,8 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
     fit_time_ : float
         Seconds of the search.
     history_ : list of gsr.search.Progress
-        How the best error fell: one entry whenever it did, and the last.
+        How the best error fell: one entry whenever it did, and the last. Empty with groups, whose
+        searches have targets of their own.
     models_ : dict
         With several targets: a fitted GSRRegressor for each, by name. Of the attributes above
         there are then only those of these.
@@ -365,9 +366,8 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
 
         asked = asked_of(self, X, y, sample_weight, sigma, x_sigma, groups, shared)
         self.__dict__.pop("models_", None)
-        history: list[search.Progress] = []
         with reporter(self.verbose, self.callback) as report, np.errstate(all="ignore"):
-            found = search_groups(asked, search.recorded(report, history), history)
+            found = search_groups(asked, search.recorded(report, []))
         self.n_rows_ = len(asked.rows)
         self._of_search(found.result, found.problem)
         self.front_, self._others, self._group_rows = [], found.entries, found.rows

@@ -59,6 +59,7 @@ def test_a_run_with_groups_is_shown_drawn_and_reported(table, tmp_path, capsys):
     assert main(["report", run, "-o", str(tmp_path / "run.html")]) == 0
     page = (tmp_path / "run.html").read_text()
     assert "a[NA]" in page and "Predicted against measured" in page and "left out" not in page
+    assert "Best error against time" not in page  # errors of searches on different targets
 
 
 def test_mistakes_are_named(table, tmp_path, capsys):

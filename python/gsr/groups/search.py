@@ -93,7 +93,7 @@ class Found:
     rows: GroupedRows
 
 
-def search(asked: Asked, report: Callable[[Progress], object], history: list[Progress]) -> Found:
+def search(asked: Asked, report: Callable[[Progress], object]) -> Found:
     """Search structures, and fit them to the groups."""
     started = time.perf_counter()
     max_time: float | None = asked.parameters["max_time"]
@@ -114,7 +114,7 @@ def search(asked: Asked, report: Callable[[Progress], object], history: list[Pro
         entries = _entries(fits, asked)
     if not entries:
         raise GSRError("no law was found that is defined in all groups; allow more time")
-    return Found(entries, _result(results, laws, history, started), problem, groups)
+    return Found(entries, _result(results, laws, started), problem, groups)
 
 
 # ---- searches ------------------------------------------------------------------------------------
@@ -142,13 +142,12 @@ def _searched(problem: Problem, report: Callable[[Progress], object]) -> tuple[S
 def _result(
     results: Sequence[tuple[Session, str]],
     laws: Sequence[LawLike],
-    history: list[Progress],
     started: float,
 ) -> SearchResult:
-    """Return the work of all searches together."""
+    """Return the work of all searches together, without their errors: their targets differ."""
     seconds = time.perf_counter() - started
     each = [
-        SearchResult.of(s.evolution, status, seconds, history, laws, s.work_before)
+        SearchResult.of(s.evolution, status, seconds, [], laws, s.work_before)
         for s, status in results
     ]
     return replace(
