@@ -209,6 +209,11 @@ class Equation:
         return self.alpha / norm, self.beta / norm
 
     @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.feature_names)
+
+    @property
     def complexity(self) -> int:
         """Nodes of both sides, counted as the search counts them."""
         libraries = (self.library, self.target_library)

@@ -44,12 +44,13 @@ def test_groups_from_fit_to_predictions(table, tmp_path, capsys):
 @pytest.mark.slow
 def test_a_run_with_groups_is_shown_drawn_and_reported(table, tmp_path, capsys):
     frame = pd.read_csv(table).replace({"site": {"p": "01", "q": "NA"}})
-    frame.to_csv(table, index=False)
+    frame.assign(err=0.01).to_csv(table, index=False)
     run = str(tmp_path / "run")
-    options = ["--target", "y", "--groups", "site", "--seed", "0", "-o", run]
+    options = ["--target", "y", "--groups", "site", "--errors", "err", "--seed", "0", "-o", run]
     assert main(["fit", str(table), *options, "--max-evals", "3000", "--max-time", "inf"]) == 0
     sample = pd.read_csv(tmp_path / "run" / "sample.csv", keep_default_na=False)
-    assert sample.to_dict() == pd.read_csv(table, keep_default_na=False).to_dict()
+    read = pd.read_csv(table, keep_default_na=False)
+    assert sample.to_dict() == read[["site", "x", "y"]].to_dict()
     assert main(["show", run]) == 0
     assert "a[NA]" in capsys.readouterr().out
     for kind in ("law", "summary", "residuals", "terms"):
@@ -60,6 +61,9 @@ def test_a_run_with_groups_is_shown_drawn_and_reported(table, tmp_path, capsys):
     page = (tmp_path / "run.html").read_text()
     assert "a[NA]" in page and "Predicted against measured" in page and "left out" not in page
     assert "Best error against time" not in page  # errors of searches on different targets
+    assert "What is missing" not in page and "y as a law of x, for each site" in page
+    assert "table[[&#34;x&#34;, &#34;site&#34;]]" in page
+    assert "fit(X, y, sigma=table[&#39;err&#39;], groups=&#39;site&#39;)" in page
 
 
 def test_mistakes_are_named(table, tmp_path, capsys):

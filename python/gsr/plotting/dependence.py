@@ -43,19 +43,13 @@ BEYOND = 0.03
 
 def features(entry: FrontEntry, rows: Rows) -> list[int]:
     """Return the features of the law, the one with the greatest effect on y first."""
-    n = _n_features(entry)
+    n = entry.equation.n_features
     if n == 1 or not len(rows.y):
         return [0]
     curves = (_average(entry, rows, k, _along(rows.X[:, k])) for k in range(n))
     effects = [_range(curve) for curve in curves]
     ranked = sorted(range(len(effects)), key=lambda k: -effects[k])
     return [k for k in ranked if effects[k] > 0.0][:MOST_FEATURES] or ranked[:1]
-
-
-def _n_features(entry: FrontEntry) -> int:
-    """Return the number of features, without constants of groups."""
-    law = entry.equation
-    return law.n_features if isinstance(law, GroupedEquation) else len(law.feature_names)
 
 
 def dependence(ax: Axes, entry: FrontEntry, rows: Rows, feature: int) -> None:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import gsr
 from gsr._table_forms import VERDICTS
+from gsr.groups.law import GroupedEquation
+from gsr.options import ERRORS
 from gsr.report.content import (
     FILTERS,
     Source,
@@ -79,9 +81,11 @@ def _title(found: Source) -> str:
         return f"Run {found.run.name}: no law yet" if found.run is not None else "No law yet"
     if len(names) > 1:
         return f"Laws for {', '.join(names[:-1])} and {names[-1]}"
-    features = found.targets[0].entry.equation.feature_names
+    law = found.targets[0].entry.equation
+    features = law.feature_names[: law.n_features]
     shown = ", ".join(features) if len(features) <= 6 else f"{len(features)} features"
-    return f"{names[0]} as a law of {shown}"
+    each = f", for each {law.table.column}" if isinstance(law, GroupedEquation) else ""
+    return f"{names[0]} as a law of {shown}{each}"
 
 
 def motion_table(model: Any) -> list[tuple[str, float | None, float | None]]:
@@ -189,7 +193,13 @@ def program(source: Source) -> str:
     """Return a Python program that repeats the search."""
     if source.motion is not None:
         return motion_program(source)
-    features = list(source.targets[0].entry.equation.feature_names)
+    law, settings = source.targets[0].entry.equation, source.result.get("settings")
+    data = settings.get("data") if isinstance(settings, Mapping) else None
+    fit_arguments = _fit_arguments(data if isinstance(data, Mapping) else {})
+    features = list(law.feature_names[: law.n_features])
+    if isinstance(law, GroupedEquation):
+        features.append(law.table.column)
+        fit_arguments.append(f"groups={law.table.column!r}")
     targets = [target.name for target in source.targets]
     chosen: Any = targets[0] if len(targets) == 1 else targets
     arguments = changed(source.model)
@@ -200,9 +210,22 @@ def program(source: Source) -> str:
     lines = _reading(source, "GSRRegressor")
     columns = [json.dumps(each, ensure_ascii=False) for each in (features, chosen)]
     lines += [f"X, y = table[{columns[0]}], table[{columns[1]}]"]
-    lines += [f"model = GSRRegressor({written}).fit(X, y)"]
+    lines += [f"model = GSRRegressor({written}).fit({', '.join(['X', 'y', *fit_arguments])})"]
     lines += [f"# {name} was an object of your own: put it in" for name in own]
     return "\n".join([*lines, "print(model.equations_)"])
+
+
+def _fit_arguments(data: Mapping[str, Any]) -> list[str]:
+    """Return the columns of weights and standard deviations as arguments of `fit`."""
+    errors = data.get("errors")
+    columns = {"sample_weight": data.get("weights"), "sigma": None if errors in ERRORS else errors}
+    return [
+        f"{name}=table.iloc[:, {int(column) - 1}]"
+        if str(column).isdecimal()
+        else f"{name}=table[{column!r}]"
+        for name, column in columns.items()
+        if column is not None
+    ]
 
 
 def _reading(source: Source, kind: str) -> list[str]:

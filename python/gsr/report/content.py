@@ -120,7 +120,8 @@ def of_model(model: Any) -> Source:
     for target in targets:
         data = target.entry.data
         if data is not None:
-            columns |= dict(zip(target.entry.equation.feature_names, data.X.T, strict=True))
+            law = target.entry.equation
+            columns |= dict(zip(law.feature_names[: law.n_features], data.X.T, strict=False))
             columns[target.name] = data.y
     gone = any(target.X is None for target in targets)
     missing = ["The model was loaded without its training rows: they are not drawn."] * gone
@@ -160,11 +161,12 @@ def read(run: str | PathLike[str]) -> Source:
         raise GSRError(f"{folder} is no run folder: it has none of {', '.join(names)}")
     missing: list[str] = []
     result = _result(folder / "result.json", missing)
-    history = _history(folder / "history.csv", missing)
     model = _loaded(folder / "model.json", missing)
     models = {} if model is None else _models(model)
     sample = folder / "sample.csv"
     columns = _columns(sample, "the rows are not drawn", missing)
+    with_groups = any(getattr(each.equation_, "groups", None) for each in models.values())
+    history = [] if with_groups else _history(folder / "history.csv", missing)
     targets = [_of_run(name, each, columns, history, sample) for name, each in models.items()]
     if columns and any(target.X is None for target in targets):
         missing.append("sample.csv lacks columns of the law: its rows are not drawn.")
@@ -266,7 +268,7 @@ def _of_run(
 ) -> Target:
     equation = model.equation_
     grouped = isinstance(equation, GroupedEquation)
-    names = equation.feature_names[: equation.n_features] if grouped else equation.feature_names
+    names = equation.feature_names[: equation.n_features]
     told = list(getattr(model, "history_", None) or history)
     if name not in columns or any(each not in columns for each in names):
         return Target(name, model, None, None, told)

@@ -151,7 +151,7 @@ class Outcome:
             "format_version": VERSION,
             "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             **self._results(),
-            "features": list(self.first.equation_.feature_names),
+            "features": list(self.first.equation_.feature_names[: self.first.equation_.n_features]),
             "settings": self.config.values,
             "seed": self.config.get("run", "seed"),
             "versions": {**core_info(), **{name: version(name) for name in LIBRARIES}},
