@@ -169,6 +169,12 @@ def test_written_forms_mean_what_they_say(formula):
     np.testing.assert_allclose(values(again, X), values(expression, X), rtol=2e-6)
 
 
+def test_a_number_below_needs_no_brackets():
+    x1, x2 = sympy.symbols("x1 x2")
+    assert written(1.5 * sympy.exp(-x1 / 3)) == "1.5 exp(-x1/3)"
+    assert written(x1 / (3 * x2)) == "x1/(3 x2)"
+
+
 def test_bars_are_written():
     size = sympy.Abs(x1 - x2)
     assert written(2 * sympy.log(size) + size**1.5 / x1) == "2 ln|x1 - x2| + |x1 - x2|^1.5/x1"
