@@ -482,7 +482,7 @@ def test_an_implicit_law(ring: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["fit", str(ring), "--implicit", "--save", str(model)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "y^2 + 0.25 x^2 = 1"
-    assert "leaves: rounding" in lines
+    assert "leaves  exact: only rounding errors are left" in lines
     assert str(gsr.load(model).equation_) == lines[0]
     assert main(["show", str(model)]) == 2
     assert "holds no law of a GSRRegressor" in capsys.readouterr().err
@@ -495,6 +495,18 @@ def test_an_implicit_law_as_json(ring: Path, capsys: pytest.CaptureFixture[str])
     assert found["laws"][-1]["chosen"]
 
 
-def test_an_implicit_law_has_no_target(ring: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["fit", str(ring), "--implicit", "--target", "y"]) == 2
-    assert "no use for data.target" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("flag", "value", "told"),
+    [
+        ("--target", "y", "data.target: choose the columns with --features or --drop"),
+        ("--groups", "y", "data.groups"),
+        ("--weights", "y", "data.weights"),
+        ("--time", "y", "data.time: leave the column out with --drop"),
+        ("-o", "run", "run.output: --save FILE writes the model"),
+    ],
+)
+def test_an_implicit_law_has_no_target(
+    ring: Path, capsys: pytest.CaptureFixture[str], flag: str, value: str, told: str
+) -> None:
+    assert main(["fit", str(ring), "--implicit", flag, value]) == 2
+    assert f"--implicit has no use for {told}" in capsys.readouterr().err

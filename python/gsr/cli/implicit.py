@@ -15,6 +15,7 @@ from gsr.cli.fit_data import load
 from gsr.estimator import GSRRegressor
 from gsr.exceptions import GSRError
 from gsr.files import Source
+from gsr.wording import LEVELS
 
 if TYPE_CHECKING:
     import argparse
@@ -23,14 +24,25 @@ if TYPE_CHECKING:
     from gsr.runs.config import Config
 
 
+#: Options that a law without a target does not take, with what to do instead.
+UNUSED = {
+    ("data", "target"): ": choose the columns with --features or --drop",
+    ("data", "errors"): "; in Python GSRImplicit.fit takes the noise of each column",
+    ("data", "weights"): "",
+    ("data", "groups"): "",
+    ("data", "time"): ": leave the column out with --drop",
+    ("run", "output"): ": --save FILE writes the model",
+}
+
+
 def fit(config: Config, arguments: argparse.Namespace) -> int:
     """Search for a law, print it, and write the model if that is asked for."""
     from gsr import files
     from gsr.implicit.estimator import GSRImplicit
 
-    for section, name in (("data", "target"), ("data", "errors"), ("run", "output")):
+    for section, name in UNUSED:
         if config.get(section, name) is not None:
-            raise GSRError(f"--implicit has no use for {section}.{name}")
+            raise GSRError(f"--implicit has no use for {section}.{name}{UNUSED[section, name]}")
     files.check_output(arguments.save, config.inputs(), config.get("run", "overwrite"))
     with config.locating():
         data = load(Source(config.data_path()), config, implicit=True)
@@ -62,5 +74,11 @@ def _print(model: GSRImplicit, arguments: argparse.Namespace) -> None:
             for name, (value, low, high) in model.intervals().items()
         )
         shown = table.drop(columns="chosen").to_string(index=False)
-        lines = [str(model.equation_), *constants, f"leaves: {model.level_}", "", shown]
+        lines = [
+            str(model.equation_),
+            *constants,
+            f"leaves  {LEVELS[model.level_].phrase}",
+            "",
+            shown,
+        ]
         terminal.show("\n".join(lines))

@@ -216,7 +216,7 @@ def _join_roots(exponents: dict[tuple[bool, str], float]) -> None:
 
 
 def fraction(above: Iterable[str], below: Sequence[str], raised: bool) -> str:
-    """Return a product over another, in brackets unless it is one factor: a number, a call or `raised`."""
+    """Return a product over another, in brackets unless that is a number, a call or `raised`."""
     top, bottom = " ".join(filter(None, above)) or "1", " ".join(below)
     closed = raised or is_number(bottom) or is_closed(bottom) or BARRED.fullmatch(bottom)
     if len(below) == 1 and closed:
