@@ -40,7 +40,7 @@ HEADINGS = {
     "complexity": "complexity",
     "rmse": "RMSE",
     "held_out": "held out",
-    "level": "leaves",
+    "level": "residual",
     "equation": "law",
     "explicit": "closed form",
     "sympy": "SymPy",

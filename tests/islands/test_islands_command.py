@@ -645,7 +645,7 @@ def test_a_report_of_a_run_that_was_taken_up_again_is_of_what_it_has_now(
     capsys.readouterr()
     assert cli.main(["report", "run"]) == 0
     assert "has gone on since its result" in capsys.readouterr().err
-    (told,) = re.findall(r"([\d,]+) candidates", (folder / "run" / "report.html").read_text())[:1]
+    (told,) = re.findall(r"([\d,]+) evaluations", (folder / "run" / "report.html").read_text())[:1]
     assert int(told.replace(",", "")) > wanted
 
 

@@ -47,7 +47,7 @@ def add(commands: terminal.Parsers) -> None:
         "suites or problems; paper is the five suites of the paper, all is every suite of known "
         "laws. On their own: curves (standard curves from few rows with errors; names of curves "
         "may follow), nolaw (noise), trajectories (systems of ODEBench from their series, without "
-        "derivatives) and motions (well-known systems; names of systems may follow both), and with "
+        "derivatives) and motions (well-known systems; both accept names of systems), and with "
         "--data nist, empirical, blackbox"
     )
     option("names", told, nargs="*", metavar="SUITE")
@@ -66,8 +66,8 @@ def add(commands: terminal.Parsers) -> None:
     option("--s-gsr", "look for y = f(x) only, the paper's s-GSR", action="store_true")
     told = (
         "Gaussian noise in y, in fractions of its root mean square; of trajectories in fractions "
-        "of the standard deviation of each state, with half of the rows removed; of motions all "
-        "rows are kept"
+        "of the standard deviation of each state, with half of the rows removed; motions keeps all "
+        "rows"
     )
     option("--noise", told, type=_levels, default=(0.0,), metavar="F,...")
     told = (
@@ -75,7 +75,7 @@ def add(commands: terminal.Parsers) -> None:
         "|y|), sigma (known for each row); default: all"
     )
     option("--errors", told, type=_error_kinds, metavar="KIND,...")
-    told = "of trajectories and motions: another program on the same series, as it comes"
+    told = "with trajectories and motions: also run another program, with its defaults"
     option("--against", told, choices=("pysindy",))
     told = "folder of the files of nist (.dat), empirical (.csv) or blackbox (.tsv.gz)"
     option("--data", told, type=Path, metavar="DIR")

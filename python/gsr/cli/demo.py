@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FEATURES = ["distance", "eccentricity", "radius"]
 TARGET = "period"
-#: Candidates tried, so that machines of any speed find the same.
+#: Evaluations, so that the result does not depend on the speed of the machine.
 EFFORT = 1000
 
 
@@ -65,8 +65,8 @@ def run(console: Console, seed: int | None, max_time: float) -> None:
     names = ("pick", "complexity", "rmse", "equation")
     console.print(as_text(table.short(), names, TERMINAL, console.width), markup=False)
     console.print(
-        f"\n> is the choice among {len(table)} laws: the shortest description of law and data."
-        f"\n{model.n_evaluations_:,} candidates in {model.fit_time_:.1f} s, until "
+        f"\n> marks the choice among {len(table)} laws: the shortest description of law and data."
+        f"\n{model.n_evaluations_:,} evaluations in {model.fit_time_:.1f} s, until "
         f"{ending(model.status_)}.\n"
         "With data of your own:  [bold]gsr fit data.csv --target y[/bold]"
     )

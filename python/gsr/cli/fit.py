@@ -75,7 +75,7 @@ def add(commands: terminal.Parsers) -> None:
     running.add_argument(
         "--implicit",
         action="store_true",
-        help="look for a law F(x1, ..., xn) = 0 between all columns, none of them the target",
+        help="search for a law F(x1, ..., xn) = 0 between all columns, without a target",
     )
     output.add_argument(
         "--save", metavar="FILE", type=terminal.writable_file, help="write the model, JSON"
@@ -224,7 +224,7 @@ def _fit_table(config: Config, arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def _run_folder(folder: str | Path | None, config: Config) -> Iterator[Path | None]:
-    """Make the run folder ready, if there is one, and keep other runs out of it."""
+    """Prepare the run folder, if there is one, and lock it against other runs."""
     from gsr.runs import run_folder
     from gsr.runs.folder_lock import FolderLock
 
@@ -275,7 +275,7 @@ def _search(config: Config, data: FitData | SeriesData, digest: str | None) -> O
 
 @contextmanager
 def _quiet(config: Config) -> Iterator[None]:
-    """Show no warnings if only errors are wanted."""
+    """Suppress warnings if the log level is error."""
     with warnings.catch_warnings():
         if config.get("log", "level") == "error":
             warnings.simplefilter("ignore")
