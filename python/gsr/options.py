@@ -140,9 +140,9 @@ DATA = (
         "rows with missing values raise an error, or are left out", "raise", parameter="missing",
         flag=Flag("data", "raise|drop")),
     Option("data.time", COLUMN,
-        "the column of times: other columns are then states, whose equations of motion are "
-        "searched", example="t", flag=Flag("equations of motion", "COLUMN")),
-    Option("data.inputs", COLUMNS, "with a time: columns that drive the states", [],
+        "the column of times: the search is then for equations of motion, with the other columns "
+        "as states", example="t", flag=Flag("equations of motion", "COLUMN")),
+    Option("data.inputs", COLUMNS, "with data.time: columns of inputs that drive the states", [],
         flag=Flag("equations of motion", "COLUMN,...")),
     Option("data.units", TableOf(TEXT),
         "units of the features and the target; laws must agree with them; default: none",
@@ -275,7 +275,7 @@ DYNAMICS = (
     Option("dynamics.order", Number(int, 1, 2),
         "order of the equations of motion; 2: the states are positions, without velocities", 1,
         flag=Flag("equations of motion", "N")),
-    Option("dynamics.discrete_time", BOOLEAN, "look for a map from each row to the next", False,
+    Option("dynamics.discrete_time", BOOLEAN, "search for a map from each row to the next", False,
         flag=Flag("equations of motion")),
     Option("dynamics.time_feature", BOOLEAN, 'whether the time is a feature, called "t"', False,
         flag=Flag("equations of motion")),

@@ -166,7 +166,7 @@ def test_mistakes_that_need_the_data_have_keys_and_lines(
 
 def test_groups_are_for_a_fit_without_islands(command: Any) -> None:
     told = command("data.groups=1", code=2, more=("--dry-run",)).err
-    assert "data.groups: groups are for gsr fit" in told
+    assert "data.groups: groups need gsr fit" in told
 
 
 def test_mistakes_that_need_the_data_are_told_together(command: Any, folder: Path) -> None:
