@@ -114,7 +114,8 @@ def _roles(names: Sequence[str], data: Any, origin: str) -> dict[str, list[str]]
     everything = Counter([*time, *inputs, *states, *dropped])
     for name in (name for name, count in everything.items() if count > 1):
         raise GSRError(
-            f"{origin}: {name!r} has more than one role among time, state, input and dropped column",
+            f"{origin}: {name!r} has more than one role among time, state, input and column to "
+            "drop",
             "data.time",
         )
     return {"time": time, "states": states, "inputs": inputs}
