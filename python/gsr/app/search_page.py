@@ -1,4 +1,4 @@
-"""The page of a search: what is asked on the left, what is found on the right."""
+"""The page of a search: the settings on the left, the results on the right."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gsr.app.widgets import heading, problem_label
 from gsr.exceptions import GSRError
 from gsr.wording import ending
 
-#: Seconds between two looks at the search, after which what has changed is sent to the browser.
+#: Seconds between two updates of the page.
 EVERY = 0.4
 SCATTER = {
     "auto": "detected",
@@ -24,7 +24,7 @@ SCATTER = {
 
 
 class SearchPage:
-    """What one browser tab shows of a search."""
+    """The view of a search in one browser tab."""
 
     def __init__(self, search: TableSearch) -> None:
         self.search = search
