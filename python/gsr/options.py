@@ -321,7 +321,7 @@ RUN = (
         False, flag=Flag("output", constant=True)),
     Option("run.max_time", Number(float, 0.0), "seconds; inf for no limit", 10.0,
         parameter="max_time", may_be_none=True, flag=Flag("running", "S")),
-    Option("run.max_evals", COUNT, "candidates to try at most; default: no limit",
+    Option("run.max_evals", COUNT, "maximal number of evaluations; default: no limit",
         example=1_000_000, parameter="max_evals", flag=Flag("running", "N")),
     Option("run.seed", Number(int, 0),
         "the same seed gives the same laws; default: drawn, and printed", example=0,

@@ -485,7 +485,7 @@ def test_an_implicit_law(ring: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "residual: rounding" in lines
     assert str(gsr.load(model).equation_) == lines[0]
     assert main(["show", str(model)]) == 2
-    assert "holds no law of a GSRRegressor" in capsys.readouterr().err
+    assert "has no law of a GSRRegressor" in capsys.readouterr().err
 
 
 def test_an_implicit_law_as_json(ring: Path, capsys: pytest.CaptureFixture[str]) -> None:

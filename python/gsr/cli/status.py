@@ -61,7 +61,7 @@ def examine(folder: str | Path, now: float | None = None) -> dict[str, Any]:
     checkpoints = _usable(_checkpoints, path, problems)
     if not problems and result is status is checkpoints is None:
         reason = "there is no run in it" if path.is_dir() else "there is no such folder"
-        raise GSRError(f"{path} is no run folder: {reason}")
+        raise GSRError(f"{path} is not a run folder: {reason}")
     status, result = status or {}, result or {}
     written = _known(status)
     # A result is of an earlier piece of the run, unless the run is finished.

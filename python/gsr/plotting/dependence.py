@@ -50,8 +50,8 @@ def features(entry: FrontEntry, rows: Rows) -> list[int]:
 def dependence(ax: Axes, entry: FrontEntry, rows: Rows, feature: int) -> None:
     """Draw the rows and the law against one feature.
 
-    Of several features the others are averaged over, and each measurement is moved by what they
-    do: it stands as far from the curve as from the law.
+    With several features, the others are averaged over, and each measurement is shifted so that its
+    distance to the curve is its residual.
     """
     law = entry.equation
     name, target = plain(law.feature_names[feature]), plain(law.target_name)
@@ -67,7 +67,7 @@ def dependence(ax: Axes, entry: FrontEntry, rows: Rows, feature: int) -> None:
         curve = _average(entry, rows, feature, places)
         there = np.interp(rows.X[:, feature], places, curve)
         measured = rows.y - rows.prediction + there
-        ax.set_ylabel(f"{target}, the others at their average")
+        ax.set_ylabel(f"{target}, averaged over the other features")
     if rows.sigma is not None:
         ax.errorbar(
             rows.X[:, feature], measured, rows.sigma, fmt="none", ecolor=MUTED, elinewidth=0.8,
