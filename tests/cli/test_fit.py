@@ -497,4 +497,4 @@ def test_an_implicit_law_as_json(ring: Path, capsys: pytest.CaptureFixture[str])
 
 def test_an_implicit_law_has_no_target(ring: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fit", str(ring), "--implicit", "--target", "y"]) == 2
-    assert "no use for data.target" in capsys.readouterr().err
+    assert "cannot be combined with data.target" in capsys.readouterr().err
