@@ -17,9 +17,9 @@ from gsr.wording import ending
 EVERY = 0.4
 SCATTER = {
     "auto": "detected",
-    "constant": "the same everywhere",
-    "relative": "in proportion to the target",
-    "poisson": "as of counts",
+    "constant": "constant",
+    "relative": "proportional to the target",
+    "poisson": "as for counts (Poisson)",
 }
 
 
@@ -66,7 +66,8 @@ class SearchPage:
         self.drop = ui.checkbox("Leave out rows with missing values")
         self.drop.set_value(asked.drops_missing if asked else False)
         with ui.expansion("Units").classes("wide"):
-            ui.label("Laws must agree with them: kg, m/s^2, 1 for none.").classes("note")
+            note = "Laws must agree with the units, such as kg or m/s^2; 1 is dimensionless."
+            ui.label(note).classes("note")
             known = asked.units if asked else {}
             self.units = {
                 name: ui.input(name, value=known.get(name, ""))
