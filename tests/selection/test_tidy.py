@@ -10,6 +10,7 @@ from gsr.library import PRESETS
 from gsr.prior.written_formula import parse
 from gsr.selection.fitted import FittedLaw, Training
 from gsr.selection.front_entries import front, tidied, with_simple_exponents
+from gsr.selection.variants import plainer
 
 LIBRARY = PRESETS["all"]
 RNG = np.random.default_rng(0)
@@ -106,3 +107,13 @@ def test_simple_exponents_of_laws_of_the_logarithm_are_written_as_such(base, pow
 def test_laws_of_the_logarithm_without_powers_stay():
     before, data = entry("ln(y) = -1*x1 + 1.1", 3.0 * np.exp(-X[:, 0]), exact=False)
     assert with_simple_exponents(before, data) is None
+
+
+def test_terms_whose_operands_cancel_each_other_stay():
+    data = Training(LIBRARY, LIBRARY, np.asfortranarray(X), X[:, 1] * np.exp(1.0))
+    exp, identity = LIBRARY.code("exp"), LIBRARY.code("identity")
+    matrix = [[identity, 2, 2, 30003, 0], [identity, 1, 30003, 0, 0], [exp, 2, 1, -1, 0]]
+    law = FittedLaw(
+        (matrix,), ([[identity]],), np.ones(1), np.ones(1), 9, 0.0, 0.0, False, 50.0
+    )  # fmt: skip
+    assert plainer(law, data).phi == (matrix,)

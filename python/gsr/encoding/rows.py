@@ -242,6 +242,8 @@ def _collect(row: Row, inner: dict[Row, None]) -> None:
 
 
 def _written(row: Row, below: dict[Row, int], width: int) -> list[Any]:
+    if not row.argument.parts:
+        raise GSRError("a row has no operand: its operands cancel each other")
     parts = [(below[b] if isinstance(b, Row) else b, n) for b, n in row.argument.parts]
     code = -row.code if row.reciprocal else row.code
     total = sum(abs(n) for _, n in parts)

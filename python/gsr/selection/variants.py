@@ -90,8 +90,8 @@ def with_a_part_less(law: LawLike, data: Training) -> Iterator[FittedLaw]:
             yield _without_term(law, k, data)
         product = factors(matrix, data.library)
         for i in range(len(product) if len(product) > 1 else 0):
-            less = matrix_of([*product[:i], *product[i + 1 :]], OPERANDS)
-            if less not in law.phi:
+            less = _matrix([*product[:i], *product[i + 1 :]])
+            if less is not None and less not in law.phi:
                 yield recounted(FittedLaw.of(law, phi=(*before, less, *after)), data)
 
 
@@ -158,9 +158,10 @@ def _without_small_arguments(law: FittedLaw, data: Training) -> FittedLaw:
         product = factors(matrix, data.library)
         linear = [_linear(row, data) for row in product]
         if any(linear) and not is_constant(matrix, data.library):
-            changed = [new[0] if new else row for new, row in zip(linear, product, strict=True)]
-            phi[k] = matrix_of(changed, OPERANDS)
-            alpha[k] *= np.prod([new[1] for new in linear if new])
+            changed = [each[0] if each else row for each, row in zip(linear, product, strict=True)]
+            if (new := _matrix(changed)) is not None:
+                phi[k] = new
+                alpha[k] *= np.prod([each[1] for each in linear if each])
     if all(new is old for new, old in zip(phi, law.phi, strict=True)):
         return law
     return recounted(FittedLaw.of(law, phi=tuple(phi), alpha=alpha), data)
@@ -198,12 +199,15 @@ def _plainer_term(matrix: AnyMatrix, data: Training) -> AnyMatrix:
     ]
     kept = kept or product[:1]
     changed = _without_quotients([_plainer_row(row, data) for row in kept], data.library)
-    if changed == product:
-        return matrix
+    return matrix if changed == product else _matrix(changed) or matrix
+
+
+def _matrix(product: Sequence[Row]) -> AnyMatrix | None:
+    """Return the matrix of a product; None if a row has no operand, or no room for all."""
     try:
-        return matrix_of(changed, OPERANDS)
-    except GSRError:  # a row has no room for it
-        return matrix
+        return matrix_of(product, OPERANDS)
+    except GSRError:
+        return None
 
 
 def _without_quotients(product: list[Row], library: Library) -> list[Row]:
