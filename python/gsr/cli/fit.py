@@ -68,7 +68,7 @@ def add(commands: terminal.Parsers) -> None:
             how = _how(option, option.flag)
             groups[option.flag.group].add_argument(*_names(option), **how)
     running, output = groups["running"], groups["output"]
-    running.add_argument("--config", metavar="FILE", help="settings in TOML; flags count more")
+    running.add_argument("--config", metavar="FILE", help="settings in TOML; flags take precedence")
     running.add_argument(
         "--set", metavar="KEY=VALUE", action="append", default=[], help="section.key=value"
     )
@@ -83,7 +83,7 @@ def add(commands: terminal.Parsers) -> None:
     terminal.add_top(output)
     output.add_argument("--json", action="store_true", help="print the result as JSON")
     loud = output.add_mutually_exclusive_group()
-    loud.add_argument("-q", "--quiet", action="store_true", help="print the law alone")
+    loud.add_argument("-q", "--quiet", action="store_true", help="print only the law")
     loud.add_argument("-v", "--verbose", action="store_true", help="show progress, also in a log")
 
 
