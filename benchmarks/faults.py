@@ -1,11 +1,11 @@
-"""Faults on purpose: kills, full disks, stopped ranks, clocks that jump, nasty data, hostile files.
+"""Fault injection: kills, full disks, stopped ranks, clock jumps, difficult data, malicious files.
 
     python -m benchmarks.faults                         # everything, in an hour or two
     python -m benchmarks.faults --short                 # a minute
     python -m benchmarks.faults --only data,files --seed 7
 
-A trial fails if the program ends with a traceback, hangs, loses what it had found, leaves files of
-two runs in a folder, or prints warnings of NumPy. The exit code is 1 if any trial fails.
+A trial fails if the program ends with a traceback, hangs, loses its results, leaves files of two
+runs in one folder, or prints NumPy warnings. The exit code is 1 if any trial fails.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from gsr.runs import config, run_folder
 ROOT = Path(__file__).parents[1]
 #: Seconds after which a trial counts as hanging.
 HANGS = 600
-#: Ends of a command: done, no law, wrong input, not written, interrupted, terminated.
+#: Accepted exit codes: done, no law, invalid input, not written, interrupted, terminated.
 ENDS = (0, 1, 2, 3, 130, 143)
-#: What says that the command is about to start, so that signals do not hit the start of Python.
+#: Printed when the command is about to start, so that no signal arrives while Python starts.
 READY = "ready"
 PROGRAM = (
     f"import sys; from gsr.cli import main, fit; {{}}print({READY!r}, flush=True); main_ = main"
@@ -65,12 +65,12 @@ seed = 1
 
 
 class Failure(Exception):  # noqa: N818
-    """What is wrong with a trial."""
+    """The failure of a trial."""
 
 
 @dataclass
 class Scene:
-    """A scratch folder with a table, and what is drawn in it."""
+    """A scratch folder with a table, and its random generator."""
 
     folder: Path
     draw: random.Random
@@ -109,7 +109,7 @@ class Scene:
 
 
 class Started:
-    """A command under way."""
+    """A running command."""
 
     def __init__(self, command: list[str], folder: Path, limit: int | None) -> None:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -194,7 +194,7 @@ def fill_disk(scene: Scene) -> None:
 
 
 def jump(scene: Scene) -> None:
-    """Let the clock of the day jump back and forth at every look."""
+    """Let the clock of the day jump back and forth at every read."""
     before = JUMPING.replace("JUMPS", repr(JUMPS))
     if scene.draw.random() < 0.5:
         scene.fit(before=before).end(0)
@@ -383,7 +383,7 @@ CAMPAIGNS = {
 
 @dataclass
 class Tally:
-    """What came of the trials of a campaign."""
+    """The outcome of the trials of a campaign."""
 
     name: str
     tried: int = 0
@@ -410,9 +410,13 @@ def run(name: str, n: int, seed: int) -> Tally:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the campaign, and print a table."""
     parser = parser_of("faults", __doc__)
-    parser.add_argument("--short", action="store_true", help="a minute of it")
-    parser.add_argument("--only", metavar="NAME,...", help=f"of {', '.join(CAMPAIGNS)}")
-    parser.add_argument("--trials", type=int, metavar="N", help="of each; default: by its kind")
+    parser.add_argument("--short", action="store_true", help="a short run of about a minute")
+    parser.add_argument(
+        "--only", metavar="NAME,...", help=f"run only these of {', '.join(CAMPAIGNS)}"
+    )
+    parser.add_argument(
+        "--trials", type=int, metavar="N", help="trials of each campaign; default: its own number"
+    )
     parser.add_argument("--seed", type=int, default=0)
     asked = parse_arguments(parser, argv)
     names = asked.only.split(",") if asked.only else list(CAMPAIGNS)

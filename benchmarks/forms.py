@@ -1,8 +1,8 @@
-"""How many laws of a known form are found whose parts are searched.
+"""How many laws are found when their form is known and its functions are searched for.
 
-Twenty forms of two unknown functions, with 1 % noise. A law is found if it represents the truth:
-with its constants fitted to rows without noise its error is rounding, and it has no more than two
-constants beyond those of the truth (an offset or a factor may move between two parts).
+There are twenty forms with two unknown functions, and 1 % noise. A law counts as found if it can
+represent the truth: with its constants fitted to rows without noise, its error is rounding error,
+and it has at most two constants more than the truth (an offset or a factor may move between parts).
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from gsr.exceptions import GSRError
 from gsr.files import write_whole
 
 NOISE, ROWS, LOW, HIGH = 0.01, 300, 0.3, 3.5
-#: Evaluations of the search for a part, unless told.
+#: Default number of evaluations in the search for a part.
 EVALUATIONS = 1500
-#: Error relative to the spread of y that is rounding, and constants that may be too many.
+#: Error relative to the spread of y that is rounding error, and number of spare constants.
 EXACT, SPARE = 1e-6, 2
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A form, and what its parts and constants are."""
+    """A form, and its true functions and constants."""
 
     form: str
-    #: The whole, as an expression of x1, ..., x4 in NumPy.
+    #: The complete law, as a NumPy expression of x1, ..., x4.
     truth: str
     n_constants: int
 
@@ -74,7 +74,7 @@ PROBLEMS = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a form."""
+    """The outcome of a form."""
 
     form: str
     law: str

@@ -1,4 +1,4 @@
-"""Makes the gallery: python docs/gallery.py writes docs/gallery.md and its pictures.
+"""Write the gallery: `python docs/gallery.py` writes docs/gallery.md and its pictures.
 
 Each law is found from the table alone, with the options of `SEARCH`.
 """
@@ -22,7 +22,7 @@ DPI = 90
 
 
 class Law(NamedTuple):
-    """A table and what is known of it."""
+    """A table and what is known about it."""
 
     name: str
     title: str
@@ -37,7 +37,7 @@ class Law(NamedTuple):
 LAWS = [
     Law(
         "planets", "Kepler: periods of the planets", ["distance", "eccentricity", "radius"],
-        "period", "Sixteen bodies of the solar system, with the package; distances in "
+        "period", "Sixteen bodies of the solar system, included in the package; distances in "
         "astronomical units, periods in years.",
         "Kepler's third law (1619): the square of the period is the cube of the distance.",
     ),
@@ -45,7 +45,7 @@ LAWS = [
         "galileo", "Galileo: balls from a ramp", ["height"], "distance",
         "Galileo's folio 116v of 1608, in punti, read by S. Drake (1973); used by D. A. Dickey "
         "and J. T. Arnold, J. Statistics Education 3 (1995).",
-        "Without friction the distance grows as the square root of the height of release.",
+        "Without friction, the distance grows as the square root of the height of release.",
     ),
     Law(
         "boyle", "Boyle: the spring of the air", ["volume"], "pressure",
@@ -56,8 +56,8 @@ LAWS = [
     Law(
         "forbes", "Forbes: boiling water in the mountains", ["boiling point"], "pressure",
         "J. D. Forbes (1857), in S. Weisberg, Applied Linear Regression: degrees Fahrenheit and "
-        "inches of mercury. One row is a known outlier, see the [tutorial](tutorial.md).",
-        "Clausius and Clapeyron: the logarithm of the pressure is linear in 1/T, T in kelvins.",
+        "inches of mercury. One row is a known outlier; see the [tutorial](tutorial.md).",
+        "Clausius-Clapeyron: the logarithm of the pressure is linear in 1/T, with T in kelvins.",
     ),
     Law(
         "mercury", "Vapour pressure of mercury", ["temperature"], "pressure",
@@ -81,13 +81,14 @@ LAWS = [
         "cars", "Stopping distances of cars", ["speed"], "distance",
         "M. Ezekiel, Methods of Correlation Analysis (1930), the data set `cars` of R: miles per "
         "hour and feet.",
-        "Reaction grows with the speed, braking with its square; the scatter is large.",
+        "The reaction distance grows with the speed, the braking distance with its square; the "
+        "scatter is large.",
     ),
     Law(
         "puromycin", "An enzyme with puromycin", ["concentration"], "rate",
         "M. A. Treloar (1974), in D. M. Bates and D. G. Watts, Nonlinear Regression Analysis "
         "(1988): ppm, counts per minute squared.",
-        "Michaelis and Menten: rate = V c/(K + c), with V = 212.7 and K = 0.0641.",
+        "Michaelis-Menten: rate = V c/(K + c), with V = 212.7 and K = 0.0641.",
     ),
     Law(
         "misra1a", "Adsorption of a monolayer", ["pressure"], "volume",
@@ -99,9 +100,9 @@ LAWS = [
 HEAD = """\
 # Gallery: ten laws from measured data
 
-Historical measurements whose numbers are printed in the literature, and what `gsr` {version} makes of each with the options `{options}` and nothing else: no units, no hint. What the textbook says stands beside it, also where the search found something else. `python docs/gallery.py` makes this page and its pictures; the tables are in `docs/data`.
+Historical measurements published in the literature, and the law that `gsr` {version} finds in each with the options `{options}` and no units or hints. The textbook law is given for comparison, also if the search found a different one. `python docs/gallery.py` generates this page and its pictures; the tables are in `docs/data`.
 
-The verdict says what the residuals look like; *one of several* means that laws of other kinds describe the rows about as well, which few or noisy rows often allow.
+The verdict summarises tests of the residuals. *One of several* means that laws of other kinds describe the rows about as well, which is common with few or noisy rows.
 """  # noqa: E501
 ENTRY = """
 ## {title}

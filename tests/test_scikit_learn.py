@@ -81,5 +81,5 @@ def test_each_of_several_classes_has_a_law():
     assert len(model.equations_) == 3
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
     assert model.score(X, y) > 0.95
-    with pytest.raises(GSRError, match="there is a law for each class"):
+    with pytest.raises(GSRError, match="there is a law for each class; see equations_"):
         _ = model.equation_

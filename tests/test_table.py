@@ -75,7 +75,7 @@ def test_a_short_table_has_the_choice_its_neighbours_and_the_elbows():
     shown = [row.index for row in table.short()]
     assert len(shown) == 7 and {11, 12, 13, 5} < set(shown)
     assert [row.index for row in table.short(3)] == [11, 12, 13]
-    assert "and 13 more: to_pandas() has all" in str(table)
+    assert "and 13 more; to_pandas() returns all" in str(table)
     assert "13 more" in table._repr_html_()
     assert len(table.to_pandas()) == 20
 

@@ -40,7 +40,7 @@ HEADINGS = {
     "complexity": "complexity",
     "rmse": "RMSE",
     "held_out": "held out",
-    "level": "leaves",
+    "level": "residual",
     "equation": "law",
     "explicit": "closed form",
     "sympy": "SymPy",
@@ -61,7 +61,7 @@ GIVE_WAY = ("level", "held_out", "score")
 #: Columns of laws of different kinds, see `EquationTable.top`.
 RANKED = ("pick", "index", "bits", "rmse", "verdict", "equation")
 DIGITS = 4
-#: Laws of a front that a person reads.
+#: Number of laws in the short form of a front.
 READ = 7
 #: Half transparent, so that it suits light and dark pages.
 PICKED = "background:rgba(80,160,255,0.2);font-weight:bold"

@@ -1,4 +1,4 @@
-"""Laws for the odds of classes: the logistic link around the regressor."""
+"""Laws for the log odds of classes, found by the regressor with a logistic link."""
 
 from __future__ import annotations
 
@@ -20,51 +20,51 @@ from gsr.exceptions import GSRError
 from gsr.selection import FrontEntry
 from gsr.transformation import Array
 
-#: Searches: the first on the classes, each other on the working response around the best law.
+#: Number of searches: the first on the classes, later ones on the working response.
 ROUNDS = 2
-#: Least variance of a row in the working response, and the greatest log odds.
+#: Least variance of a row in the working response, and largest log odds.
 LEAST_VARIANCE, MOST_ODDS = 0.01, 30.0
-#: Inverse strength of the penalty that keeps constants finite where classes are separable.
+#: Inverse strength of the penalty that keeps constants finite if classes are separable.
 STRENGTH = 1e3
 TARGET = "log_odds"
 
 
 @dataclass(frozen=True, eq=False)
 class _Odds:
-    """A law of the log odds, and how long it and the classes are to describe (BIC)."""
+    """A law of the log odds, and its BIC."""
 
     equation: Equation
     bic: float
 
     def values(self, X: Array) -> Array:
-        """Return the log odds; the least certain, 0, where the law is not defined."""
+        """Return the log odds; 0, that is even odds, where the law is undefined."""
         found = np.nan_to_num(self.equation.solution(X).values, nan=0.0)
         return np.clip(found, -MOST_ODDS, MOST_ODDS)
 
 
 class GSRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Finds laws ln(p/(1 - p)) = f(x) for the probabilities of classes.
+    """Find laws ln(p/(1 - p)) = f(x) for the probabilities of classes.
 
-    The regressor searches twice: for the classes as numbers, and for the working response of the
-    logistic likelihood around the best law. Constants of each law are then fitted by that
-    likelihood, and the law with the least BIC is kept. Maximum likelihood makes probabilities
-    calibrated on the training rows; no further calibration is needed if the law is right.
+    The regressor runs twice: on the classes as numbers, and on the working response of the logistic
+    likelihood at the best law. The constants of each law are then fitted by this likelihood, and
+    the law with the least BIC is kept. Since the constants are fitted by maximum likelihood,
+    probabilities are calibrated on the training rows if the law is right.
 
     Parameters
     ----------
     regressor : GSRRegressor, optional
-        The search, which runs twice for each law; one with the default options unless given. The
-        left side is always the log odds.
+        The regressor, which runs twice for each law; by default one with default options. The left
+        side is always the log odds.
 
     Attributes
     ----------
     classes_ : array
-        The classes. With two there is one law, for the odds of the second; with more there is one
-        for each class against the others, and probabilities are scaled to add up to 1.
+        The classes. With two classes, there is one law, for the odds of the second; with more,
+        there is one for each class against the others, and probabilities are scaled to add up to 1.
     equations_ : list of Equation
         The laws of the log odds.
     equation_ : Equation
-        The only law, with two classes.
+        The only law, if there are two classes.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -84,7 +84,7 @@ class GSRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.regressor = regressor
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> GSRClassifier:
-        """Search for laws of the odds.
+        """Search for laws of the log odds.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class GSRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise GSRError(f"X has {len(table)} rows, but y has {len(labels)}")
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
-            raise GSRError("y has one class; there must be at least two")
+            raise GSRError("y must have at least two classes, got one class")
         positive = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         self._odds = [self._law(X, table, codes == k) for k in positive]
         return self
@@ -132,7 +132,7 @@ class GSRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def equations_(self) -> list[Equation]:
-        """The laws of the log odds, one for each class that has one."""
+        """The laws of the log odds: one for two classes, otherwise one for each class."""
         check_is_fitted(self)
         return [law.equation for law in self._odds]
 
@@ -140,7 +140,7 @@ class GSRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def equation_(self) -> Equation:
         """The law of the log odds of the second of two classes."""
         if len(self.equations_) > 1:
-            raise GSRError("there is a law for each class: see equations_")
+            raise GSRError("there is a law for each class; see equations_")
         return self.equations_[0]
 
     def decision_function(self, X: npt.ArrayLike) -> Array:
@@ -154,7 +154,7 @@ class GSRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
-            Of the second class if there are two.
+            Log odds; of the second class if there are two.
         """
         check_is_fitted(self)
         table = validate_data(self, X, dtype=np.float64, reset=False)

@@ -209,7 +209,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         With several targets: a fitted GSRRegressor for each, by name. Of the attributes above
         there are then only those of these.
     groups_ : gsr.groups.law.GroupTable
-        With groups: the constants of the chosen law in each of them, and which differ.
+        With groups, the constants of the chosen law in each group, and which of them differ.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -320,12 +320,11 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
             Standard deviations of the features, 0 where they are exact. The chosen law is then
             fitted by orthogonal distance regression.
         groups : array of shape (n_samples,), or str, optional
-            Label of the group of each row, such as an experiment or a site, or the column of the
-            data frame X that holds it. One structure is then found for all groups, with constants
-            of each; `groups_` has these.
+            Label of the group of each row, such as an experiment or a site, or the name of a column
+            of the data frame X. One structure is then found for all groups, with constants for each
+            group in `groups_`.
         shared : {"auto", "none"}
-            Which constants all groups share: decided by description length, or none at first; see
-            `share`.
+            Which constants all groups share: chosen by description length, or none; see `share`.
 
         Returns
         -------
@@ -360,7 +359,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
     def _fit_groups(
         self, X: Any, y: Any, sample_weight: Any, sigma: Any, x_sigma: Any, groups: Any, shared: str
     ) -> GSRRegressor:
-        """Search for one structure with constants of each group."""
+        """Search for one structure with constants for each group."""
         from gsr.groups.rows import asked as asked_of
         from gsr.groups.search import search as search_groups
 
@@ -412,7 +411,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         self._conclude(found.laws, problem, held, until)
 
     def _of_search(self, found: SearchResult, problem: Problem) -> None:
-        """Take over how a search went."""
+        """Store the results of a search."""
         self.status_ = found.status
         self.fit_time_ = found.seconds
         self.history_ = found.history
@@ -491,12 +490,12 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
         x_sigma: Any = None,
         codes: Array | None = None,
     ) -> Rows:
-        """Return the checked rows; `codes` of groups become a last column of the features."""
+        """Return the validated rows; `codes` of groups are appended as the last feature column."""
         validation.check_columns(X)
         if y is None:
             raise GSRError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None; for "
-                "laws between the columns of X there is gsr.GSRImplicit"
+                "laws between the columns of X use gsr.GSRImplicit"
             )
         table = validate_data(self, X, dtype=np.float64, ensure_all_finite=False)
         target = validation.as_numbers(y, table)
@@ -573,7 +572,7 @@ class GSRRegressor(Presentation, RegressorMixin, BaseEstimator):  # type: ignore
             For `return_std`: standard deviations of the new measurements, if the model was fitted
             with `sigma`.
         groups : array of shape (n_samples,), or str, optional
-            Labels of groups, or a column of X, as for `fit`; the column of that name unless given.
+            Labels of groups, or a column of X, as for `fit`; by default the column used in `fit`.
 
         Returns
         -------

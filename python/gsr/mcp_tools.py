@@ -1,6 +1,6 @@
-"""`gsr mcp`: three tools of the Model Context Protocol for programs that talk to a model.
+"""`gsr mcp`: three tools that clients of the Model Context Protocol can call.
 
-They read only what is in the files and folders that the user has named, and write nothing.
+They read only the files and folders named by the user, and write nothing.
 """
 
 from __future__ import annotations
@@ -28,18 +28,19 @@ from gsr.wording import LEVELS
 Tool = TypeVar("Tool", bound=Callable[..., Any])
 
 INSTRUCTIONS = """\
-Finds laws g(y) = f(x) in tables of measurements. Call fit_table once for a question, read the
-verdict before the law, and say it to the user: "exact", "within noise", "one of several" (the data
-do not determine the law), "structure left" (an approximation), "too few rows". Do not call a law
-with structure left the law of the data. Use show_front for alternatives and predict for values."""
-#: Seconds that a search may take.
+Finds laws g(y) = f(x) in tables of measurements. Call fit_table once for each question, read the
+verdict before the law, and report it to the user: "exact", "within noise", "one of several" (the
+data do not determine the law), "structure left" (an approximation), "too few rows". Do not present
+a law with structure left as the law of the data. Use show_front for alternatives and predict for
+values."""
+#: Upper limit of the time of a search in seconds.
 MOST_SECONDS = 600.0
 #: Probability of the intervals of predictions.
 LEVEL = 0.95
 
 
 class Tools:
-    """The tools, with the paths that they may read and the models that they have fitted."""
+    """The tools, with the paths that they may read and the fitted models."""
 
     def __init__(self, allowed: Sequence[Path]) -> None:
         self.allowed = [Path(os.path.realpath(path)) for path in allowed]
@@ -58,11 +59,11 @@ class Tools:
     ) -> dict[str, Any]:
         """Search for the law of a column of a table (CSV, TSV, Excel, Parquet, NPY).
 
-        Read "verdict" first: only "exact" and "within noise" say that the law describes the data.
-        `features` are the columns that may enter the law, by default all other columns of numbers.
-        `errors` says how the target scatters: auto, constant, relative, poisson, or the name of a
-        column with standard deviations. `units` names the unit of every column used ("1" for
-        none); laws must then agree with them. The result has the key "fit" for the other tools.
+        Read "verdict" first: only with "exact" and "within noise" does the law describe the data.
+        `features` are the columns that may enter the law, by default all other numeric columns.
+        `errors` specifies the errors of the target: auto, constant, relative, poisson, or the name
+        of a column with standard deviations. `units` gives the unit of every column used ("1" for
+        dimensionless); laws must then agree with them. Pass "fit" of the result to the other tools.
         """
         table = self._path(path)
         names = [name for name in columns_of(table).names if name not in (target, errors)]
@@ -83,10 +84,10 @@ class Tools:
         return {"fit": name, **self._summary(model)}
 
     def show_front(self, fit: str) -> dict[str, Any]:
-        """Show the laws of a fit: simpler and closer ones, and laws of other kinds.
+        """Show the laws of a fit: simpler and more accurate ones, and laws of other kinds.
 
-        `fit` is the key that fit_table has returned, or the path of a run folder or a model file.
-        The "index" of a law goes to predict.
+        `fit` is the key returned by fit_table, or the path of a run folder or a model file. Pass
+        the "index" of a law to predict.
         """
         model = self._model(fit)
         with one_thread():
@@ -97,11 +98,11 @@ class Tools:
     def predict(
         self, fit: str, rows: list[dict[str, float]], index: int | None = None
     ) -> list[dict[str, float | None]]:
-        """Predict the target for rows of features, with intervals that hold 95 % of measurements.
+        """Predict the target for rows of features, with 95 % intervals of new measurements.
 
-        `fit` is as for show_front; `index` is that of a law there, by default the chosen one. A
-        value is null where the law has no solution, or the interval is not known. Predictions far
-        from the rows of the fit are extrapolations: say so.
+        `fit` is as for show_front; `index` is that of a law shown there, by default the chosen one.
+        A value is null where the law has no solution, or the interval is not known. Predictions far
+        from the rows of the fit are extrapolations; tell the user.
         """
         model = self._model(fit)
         names = list(dict.fromkeys(name for row in rows for name in row))
@@ -119,7 +120,7 @@ class Tools:
     # ---- helpers -----------------------------------------------------------------------------
 
     def _path(self, path: str) -> Path:
-        """Return a path, if the user has named it or a folder that holds it."""
+        """Return a path if the user has named it or a folder that contains it."""
         folders = [Path(), *(each for each in self.allowed if each.is_dir())]
         found = [Path(os.path.realpath(folder / path)) for folder in folders]
         known = [place for place in found if self._is_allowed(place)]
@@ -136,7 +137,7 @@ class Tools:
             return self._models[fit]
         model = load_model(self._path(fit))
         if hasattr(model, "models_"):
-            raise GSRError(f"{fit} has several targets; only models of one target are shown")
+            raise GSRError(f"{fit} has several targets; only models of one target are supported")
         return model
 
     def _summary(self, model: Any) -> dict[str, Any]:
@@ -177,12 +178,12 @@ def _finite(value: float) -> float | None:
 
 
 def serve(allowed: Sequence[Path]) -> None:
-    """Answer on standard input and output until the input ends."""
+    """Answer requests on standard input and output until the input ends."""
     try:
         from mcp.server import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
     except ImportError as error:
-        raise GSRError("the server needs the SDK of the protocol: pip install mcp") from error
+        raise GSRError("gsr mcp needs the Model Context Protocol SDK: pip install mcp") from error
 
     def saying_what_is_wrong(tool: Tool) -> Any:
         @wraps(tool)

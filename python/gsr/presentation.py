@@ -202,22 +202,22 @@ class Presentation:
 
     @property
     def groups_(self) -> GroupTable:
-        """The constants of the chosen law in each group, if it was fitted with groups."""
+        """The constants of the chosen law in each group, if groups were given to `fit`."""
         return self._grouped().table
 
     def add_group(
         self: Self, X: npt.ArrayLike, y: npt.ArrayLike, label: Any, sample_weight: Any = None
     ) -> Self:
-        """Fit the constants of a new group; the structure and what is shared stay as they are.
+        """Fit the constants of a new group; structure and shared constants do not change.
 
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
             Features of the group.
         y : array of shape (n_samples,)
-            Its target.
+            Target of the group.
         label : str or int
-            Its label.
+            Label of the group.
         sample_weight : array of shape (n_samples,), optional
             Weights of the rows.
 
@@ -245,8 +245,8 @@ class Presentation:
         Parameters
         ----------
         *names : str
-            Their letters in the equation. With ``fit(..., shared="none")`` each group has all
-            constants for itself at first.
+            Letters of the constants in the equation. After ``fit(..., shared="none")``, all
+            constants differ between groups.
 
         Returns
         -------
@@ -257,7 +257,7 @@ class Presentation:
 
         self._grouped()
         if self._group_rows is None:
-            raise GSRError("the model was read without its training data: fit it again")
+            raise GSRError("the model was loaded without its training data; fit it again")
         made = with_shared(self._entry(None), names, self._group_rows)
         self._others = [*self._others, made]
         self._present(made, choice.BY_INDEX)
@@ -390,7 +390,7 @@ class Presentation:
         Parameters
         ----------
         kind : {"summary", "law", "front", "fit", "residuals", "convergence", "terms"}
-            What to draw; ``"law"`` is data, curve and band against the features.
+            What to draw; ``"law"`` shows data, curve and band against the features.
         **options
             See `gsr.plotting`: `X`, `y`, `index`, `ax`.
 

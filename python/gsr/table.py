@@ -95,7 +95,7 @@ class EquationRow:
 
     @property
     def forms(self) -> list[str]:
-        """The law as text and, if it reads otherwise, solved for y."""
+        """The law as text and, if that is different, solved for y."""
         return [form for form in dict.fromkeys([self.equation, self.explicit]) if form]
 
     @cached_property
@@ -158,7 +158,7 @@ class EquationTable(Sequence[EquationRow]):
     >>> [row.equation for row in table if row.pick]
     ['y = 2 x1']
 
-    As text and in a notebook it shows what `short` returns.
+    As text and in a notebook, it shows the rows that `short` returns.
     """
 
     def __init__(
@@ -302,19 +302,19 @@ class EquationTable(Sequence[EquationRow]):
         return _table_forms.as_latex(_with(self, names), names, digits)
 
     def short(self, count: int = READ) -> tuple[EquationRow, ...]:
-        """Return the rows that a person reads: the chosen law, its neighbours, and the elbows.
+        """Return the most relevant rows: the chosen law, its neighbours, and the elbows.
 
-        Elbows are laws that gain most for their complexity: those of the highest score.
+        Elbows are the laws that gain most for their complexity: those with the highest score.
 
         Parameters
         ----------
         count : int
-            How many at most.
+            Maximal number of rows.
 
         Returns
         -------
         tuple of EquationRow
-            Simplest first.
+            The rows, simplest first.
         """
         near = [self._best_index + step for step in (0, -1, 1)]
         elbows = sorted(range(len(self)), key=lambda k: -self._rows[k].score)
@@ -337,7 +337,7 @@ class EquationTable(Sequence[EquationRow]):
 
     def _more(self, rows: Sequence[EquationRow]) -> list[str]:
         left = len(self) - len(rows)
-        return [f"and {left} more: to_pandas() has all"] if left else []
+        return [f"and {left} more; to_pandas() returns all"] if left else []
 
     def _known(
         self, columns: tuple[str, ...], rows: Sequence[EquationRow] | None = None
@@ -361,9 +361,9 @@ class TopLaws(tuple[EquationRow, ...]):
 
 
 def _with(rows: Sequence[EquationRow], columns: Sequence[str]) -> Sequence[EquationRow]:
-    """Return rows once what is slow in these columns is known.
+    """Compute the slow values in these columns, and return the rows.
 
-    Matrices are narrow: to start threads for them costs more than they save.
+    One thread is used, since the matrices are too narrow for several.
     """
     slow = [name for name in ("level", "held_out") if name in columns]
     with one_thread() if slow else nullcontext():

@@ -20,26 +20,27 @@ from gsr.selection import kinds
 from gsr.threads import one_thread
 from gsr.transformation import Array
 
-#: Columns with a correlation above this say the same.
+#: Columns with a correlation above this are treated as equal.
 SAME = 1 - 1e-9
 
 
 class GSRTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Turns features into terms of the laws that a search has found for y.
+    """Replace features by terms of the laws that a search finds for y.
 
     Parameters
     ----------
     n_components : int, default 10
-        The most terms. There are fewer if the laws have fewer that differ on the training rows.
+        Maximal number of terms. There are fewer if the laws have fewer terms that differ on the
+        training rows.
     regressor : GSRRegressor, optional
-        The search; one with the default options unless given.
+        The regressor that runs the search; by default one with default options.
 
     Attributes
     ----------
     regressor_ : GSRRegressor
-        The fitted search.
+        The fitted regressor.
     terms_ : list of str
-        The terms, those of the shortest description first.
+        The terms, those of the laws with the shortest description first.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -121,7 +122,7 @@ class GSRTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         array of shape (n_samples, n_terms)
-            NaN or infinite where a term is not defined.
+            NaN or infinite where a term is undefined.
         """
         check_is_fitted(self)
         table = validate_data(self, X, dtype=np.float64, reset=False)
@@ -134,7 +135,7 @@ class GSRTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         input_features : array of str, optional
-            Checked against the names of the features, as in scikit-learn.
+            Compared with the names of the features, as in scikit-learn.
 
         Returns
         -------
@@ -146,7 +147,7 @@ class GSRTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _is_new(column: Array, kept: Array) -> bool:
-    """Tell whether a term is defined in all rows, varies, and differs from those before it."""
+    """Return whether a term is defined in all rows, varies, and differs from previous terms."""
     if not np.isfinite(column).all() or np.ptp(column) == 0.0:
         return False
     centred = column - column.mean()

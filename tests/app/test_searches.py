@@ -87,7 +87,7 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     search.start(question(units={"x": "kg", "z": "no unit", "y": "s"}))
     wait(lambda: not search.is_running)
     assert search.state == "failed" and "no unit" in search.message
-    with pytest.raises(GSRError, match="no search to go on with"):
+    with pytest.raises(GSRError, match="no search to continue"):
         search.go_on(1.0)
 
 

@@ -36,7 +36,7 @@ def test_columns_become_states(run: Path, capsys: pytest.CaptureFixture[str]) ->
     shown = capsys.readouterr().out
     assert "a' = -0.7 a" in shown and "b' = -2 b" in shown
     assert "its integral describes the measured series in the fewest bits" in shown
-    assert "simulations leave a " in shown
+    assert "simulation error: a " in shown
 
 
 def test_the_run_folder(run: Path) -> None:
@@ -50,7 +50,7 @@ def test_the_run_folder(run: Path) -> None:
 
 def test_show_predict_export_and_report(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", str(run)]) == 0
-    assert "simulations leave a " in capsys.readouterr().out
+    assert "simulation error: a " in capsys.readouterr().out
     assert main(["predict", str(run), str(run.parent / "series.csv"), "--target", "a"]) == 0
     first = [line.split(",") for line in capsys.readouterr().out.splitlines()[:2]]
     assert first[0] == ["a", "b", "time", "a' predicted"]
@@ -78,9 +78,9 @@ def test_inputs_order_and_time_feature(tmp_path: Path, capsys: pytest.CaptureFix
     ("options", "message"),
     [
         (["--time", "z"], "z"),
-        (["--time", "t", "--inputs", "t"], "'t' is more than one of time, state, input"),
-        (["--time", "t", "--drop", "x"], "there is no state beside the time 't'"),
-        (["--time", "t", "--weights", "x"], "data.weights is not for series"),
+        (["--time", "t", "--inputs", "t"], "'t' has more than one role among time, state, input"),
+        (["--time", "t", "--drop", "x"], "there is no state besides the time 't'"),
+        (["--time", "t", "--weights", "x"], "data.weights does not apply to series"),
     ],
 )
 def test_mistakes(

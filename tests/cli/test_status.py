@@ -144,9 +144,9 @@ def test_damaged_files_are_told_beside_the_rest(tmp_path: Path) -> None:
 
 
 def test_what_is_no_run_folder_is_told(tmp_path: Path) -> None:
-    with pytest.raises(GSRError, match="is no run folder: there is no run in it"):
+    with pytest.raises(GSRError, match="is not a run folder: there is no run in it"):
         examine(tmp_path)
-    with pytest.raises(GSRError, match="is no run folder: there is no such folder"):
+    with pytest.raises(GSRError, match="is not a run folder: there is no such folder"):
         examine(tmp_path / "none")
 
 
@@ -157,7 +157,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["status", str(tmp_path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["law"] == "y = 3 x1"
     assert main(["status", str(tmp_path / "none")]) == 2
-    assert "is no run folder" in capsys.readouterr().err
+    assert "is not a run folder" in capsys.readouterr().err
 
 
 NASTY = (

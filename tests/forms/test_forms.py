@@ -120,16 +120,16 @@ def test_units_of_parts_guide_their_search():
 
 
 BAD = {
-    "f(a) + g(z)": "unknown function 'g' must be one of columns, but has 'z'",
+    "f(a) + g(z)": "unknown function 'g' must be columns, got 'z'",
     "a + p*b": "has no unknown function.*gsr.fit_formula",
-    "f(a) + f(b)": "'f' has different columns",
-    "f(a, a)": "'f' has a column twice",
-    "f(a + b)": "'f' must be one of columns",
-    "f(a) + f": "'f' is an unknown function and a constant",
-    "a(b)": "'a' is a column: call the unknown function another name",
-    "signal(a)": "'signal' is called like the target",
-    "f(a) + signal": "has the target 'signal' in it",
-    "f(a) - f(a)": "does not depend on its part 'f'",
+    "f(a) + f(b)": "'f' is used with different columns",
+    "f(a, a)": "'f' has the same column twice",
+    "f(a + b)": "'f' must be columns",
+    "f(a) + f": "'f' is both an unknown function and a constant",
+    "a(b)": "'a' is a column: give the unknown function another name",
+    "signal(a)": "'signal' has the name of the target",
+    "f(a) + signal": "contains the target 'signal'",
+    "f(a) - f(a)": "does not depend on the function 'f'",
     "f(a": "is missing",
     "log(-1 - f(a)^2)": "is defined on all rows",
 }

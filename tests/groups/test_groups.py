@@ -59,7 +59,7 @@ def test_predictions_need_the_groups(fitted):
     assert fitted.score(X, y, groups=groups) > 0.999
     ends = fitted.predict_interval(X, groups=groups)
     assert ((ends[:, 0] < y) & (y < ends[:, 1])).mean() > 0.8
-    with pytest.raises(GSRError, match="give groups"):
+    with pytest.raises(GSRError, match="pass groups"):
         fitted.predict(X)
     with pytest.raises(GSRError, match=r"'site 9' was not fitted.*add_group"):
         fitted.predict(X, groups=["site 9"] * len(X))
@@ -89,7 +89,7 @@ def test_a_new_group_is_fitted_with_the_structure_kept(fitted, tmp_path):
     assert model.groups_.labels == (*LABELS, "new")
     assert model.groups_.values[:-1].tolist() == before.tolist()
     assert model.predict(X, groups=["new"] * 6) == pytest.approx(y, abs=0.1)
-    with pytest.raises(GSRError, match="'new' is fitted already"):
+    with pytest.raises(GSRError, match="'new' has already been fitted"):
         model.add_group(X, y, "new")
     with pytest.raises(GSRError, match="1 rows, too few for its 2 constants"):
         model.add_group(X[:1], y[:1], "short")
@@ -128,7 +128,7 @@ def test_constants_are_shared_on_demand():
     model.share(*same)
     assert model.groups_.local.sum() == 2
     assert model.predict(X, groups=groups) == pytest.approx(y, abs=0.1)
-    with pytest.raises(GSRError, match="'zz' is no constant of the groups"):
+    with pytest.raises(GSRError, match="'zz' is not a group constant"):
         model.share("zz")
 
 

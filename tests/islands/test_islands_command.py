@@ -166,7 +166,7 @@ def test_mistakes_that_need_the_data_have_keys_and_lines(
 
 def test_groups_are_for_a_fit_without_islands(command: Any) -> None:
     told = command("data.groups=1", code=2, more=("--dry-run",)).err
-    assert "data.groups: groups are for gsr fit" in told
+    assert "data.groups: groups need gsr fit" in told
 
 
 def test_mistakes_that_need_the_data_are_told_together(command: Any, folder: Path) -> None:
@@ -645,7 +645,7 @@ def test_a_report_of_a_run_that_was_taken_up_again_is_of_what_it_has_now(
     capsys.readouterr()
     assert cli.main(["report", "run"]) == 0
     assert "has gone on since its result" in capsys.readouterr().err
-    (told,) = re.findall(r"([\d,]+) candidates", (folder / "run" / "report.html").read_text())[:1]
+    (told,) = re.findall(r"([\d,]+) evaluations", (folder / "run" / "report.html").read_text())[:1]
     assert int(told.replace(",", "")) > wanted
 
 

@@ -173,7 +173,7 @@ def test_constants_are_named_as_by_the_model(page, model):
 def test_forms_of_an_exact_law(exact):
     text = Outline(report.page(exact)).text
     assert "The law is exact" in text
-    assert "The constants are simple numbers already." in text
+    assert "The constants are already simple numbers." in text
     assert "Solved for y" in text
     assert "0, to rounding" in text
 

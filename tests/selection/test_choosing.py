@@ -307,7 +307,7 @@ def test_fit_and_show_print_them(tmp_path, capsys):
     assert main([*options, "-o", str(run)]) == 0
     told = capsys.readouterr().out
     assert HEADINGS in [line.split() for line in told.splitlines()]
-    assert "chosen  shortest description; the next best of another kind" in told
+    assert "chosen    shortest description; the next best of another kind" in told
     result = json.loads((run / "result.json").read_text())
     assert result["why"] == gsr.load(run / "model.json").why_
     assert result["top"][0]["chosen"] and result["top"][0]["bits"] == 0.0

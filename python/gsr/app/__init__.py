@@ -1,1 +1,1 @@
-"""`gsr app`: a page in the browser on which a search is set up, watched and used."""
+"""`gsr app`: a page in the browser to set up a search, watch it and use its laws."""

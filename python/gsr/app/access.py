@@ -1,4 +1,4 @@
-"""Who may see the pages: requests to this machine that know the token."""
+"""Access control: only requests to this machine that have the token are answered."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 
 HOST = "127.0.0.1"
 NAMES = (HOST, "localhost")
-REFUSED = b"Open the address that gsr app has printed: it has the token that this page needs.\n"
-#: The page loads nothing from elsewhere, whatever a library may try.
+REFUSED = b"Open the address that gsr app has printed; it contains the token for this page.\n"
+#: The page loads nothing from other servers, even if a library tries to.
 POLICY = (
     "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; connect-src 'self' ws:; "
     "frame-ancestors 'none'; form-action 'self'; base-uri 'self'"
@@ -19,21 +19,21 @@ POLICY = (
 
 
 class TokenRequired:
-    """An ASGI application that answers requests with the token only.
+    """An ASGI application that answers only requests with the token.
 
-    The token comes in the address (``?token=...``), and afterwards in a cookie, which the
-    websocket sends too. Requests by other names of this machine (DNS rebinding), or from pages of
-    other servers, are refused.
+    The token is part of the first address (``?token=...``), and afterwards a cookie, which the
+    websocket also sends. Requests that use another host name (DNS rebinding), or come from pages of
+    other servers, are rejected.
     """
 
     def __init__(self, app: Any, port: int, token: str | None = None) -> None:
         self.app = app
         self.token = token or secrets.token_urlsafe(24)
         self.hosts = {f"{name}:{port}" for name in NAMES}
-        self.cookie = f"gsr-{port}"  # cookies do not tell ports apart
+        self.cookie = f"gsr-{port}"  # cookies are shared by all ports of a host
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a request, or refuse it."""
+        """Answer a request, or reject it."""
         if scope["type"] == "lifespan" or self._is_allowed(scope):
             await self.app(scope, receive, self._with_headers(send))
         elif scope["type"] == "websocket":
@@ -61,7 +61,7 @@ class TokenRequired:
         return any(secrets.compare_digest(each.encode(), self.token.encode()) for each in given)
 
     def _with_headers(self, send: Any) -> Any:
-        """Return a `send` that adds the cookie, and what keeps the page to itself."""
+        """Return a `send` that adds the cookie and the security headers."""
         cookie = f"{self.cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict"
         added = {
             b"set-cookie": cookie.encode(),

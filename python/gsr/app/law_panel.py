@@ -1,4 +1,4 @@
-"""The laws that were found: a list, the law that is looked at, pictures, and what to do with it."""
+"""The panel of laws: a list, the selected law, its pictures, and actions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gsr.search import Progress
 from gsr.table import EquationRow, EquationTable
 from gsr.transformation import Array
 
-#: Languages of source code, with the ends of their files.
+#: Languages of source code, with the suffixes of their files.
 LANGUAGES = {"python": "py", "numpy": "py", "c": "c", "torch": "py", "jax": "py"}
 LINK_OF_POINT = """(event) => {
   const link = event.target.closest('a');
@@ -26,9 +26,9 @@ LINK_OF_POINT = """(event) => {
 
 
 class LawSource(Protocol):
-    """What laws come from: a search, or a run folder."""
+    """The source of laws: a search, or a run folder."""
 
-    #: Grows whenever there are other laws.
+    #: Increases whenever the laws change.
     version: int
 
     @property
@@ -45,14 +45,14 @@ class LawSource(Protocol):
 
     @property
     def history(self) -> Sequence[Progress]:
-        """How the error fell."""
+        """The error against time."""
 
     def report(self) -> str:
         """Return the report as a page."""
 
 
 class LawPanel:
-    """The laws in one browser tab; which law it looks at is its own business."""
+    """The laws in one browser tab; each tab has its own selected law."""
 
     def __init__(self, source: LawSource, is_read_only: bool = False) -> None:
         self.source = source
@@ -114,7 +114,7 @@ class LawPanel:
         table, is_fitted = self.source.laws, self.source.fitted is not None
         self.of_law.set_visibility(table is not None)
         self.of_model.set_visibility(is_fitted)
-        if is_fitted != self._was_fitted:  # other laws have these numbers
+        if is_fitted != self._was_fitted:  # the indices now refer to other laws
             self._looked_at, self._was_fitted = None, is_fitted
         self.all.set_visibility(table is not None and len(table) > len(table.short()))
         if table is None:
@@ -140,11 +140,11 @@ class LawPanel:
             listed += [row for row in table.top() if row.entry not in entries]
         looked_at = [row for row in table if row.index == self._looked_at and row not in listed]
         for row in (*listed, *looked_at):
-            _ = row.verdict  # takes a while, and is kept
+            _ = row.verdict  # slow, and cached
         return sorted([*listed, *looked_at], key=lambda row: row.complexity)
 
     def _list(self, rows: Sequence[EquationRow], looked_at: EquationRow | None) -> None:
-        """Show rows in the list; items stay, so that the focus of the keyboard does."""
+        """Show rows in the list; items are reused, so that they keep the keyboard focus."""
         self._shown = rows
         while len(self._items) < len(rows):
             self._items.append(self._item(len(self._items)))
@@ -172,14 +172,14 @@ class LawPanel:
     # ---- what is done ------------------------------------------------------------------------
 
     def _forget(self) -> None:
-        """Let everything be shown anew."""
+        """Show everything again at the next update."""
         self._seen = None
 
     def _look_at(self, index: int) -> None:
         self._looked_at = index
 
     def _point(self, event: events.GenericEventArguments) -> None:
-        """Look at the law whose point in the picture of the front was chosen."""
+        """Select the law whose point in the picture of the front was clicked."""
         table, place = self.source.laws, int(str(event.args).rpartition("-")[2].lstrip("#"))
         if table is not None and place < len(table):
             self._look_at(table[place].index)

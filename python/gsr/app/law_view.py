@@ -1,4 +1,4 @@
-"""A law as HTML and pictures, with the pieces of the report."""
+"""A law as HTML and pictures, made from the components of the report."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from gsr.table import EquationRow, EquationTable
 from gsr.threads import one_thread
 from gsr.transformation import Array
 
-#: matplotlib's settings, which pictures are drawn with, are the same for all threads.
+#: The settings of matplotlib are shared by all threads.
 DRAWING = threading.Lock()
-#: Side of the square around a point of the front in which a click is meant for it, in points.
+#: Side of the clickable square around a point of the front, in points.
 CLICKABLE = 16
 
 
 @dataclass(frozen=True)
 class ShownLaw:
-    """A law with its front in the form in which the report takes a model."""
+    """A law with its front, in the form of a model that the report accepts."""
 
     front_: Sequence[FrontEntry]
     best_index_: int
@@ -40,9 +40,9 @@ def target_of(
     history: Sequence[Progress] = (),
     rows: tuple[Array, Array] | None = None,
 ) -> Target:
-    """Return what the report shows of a law of a table, as if it were the chosen one.
+    """Return the content of the report for a law of a table, as if it were the chosen one.
 
-    `rows` are features and target to draw, if the law does not have its training rows.
+    `rows` are the features and the target to draw, if the law does not have its training rows.
     """
     entries = [each.entry for each in table]
     if row.entry not in entries:
@@ -63,14 +63,14 @@ def formula(entry: FrontEntry, large: bool = False) -> str:
 
 
 def details(target: Target) -> str:
-    """Return law, verdict, constants and other forms."""
+    """Return the law with its verdict, constants and other forms."""
     pieces = report.pieces()
     with one_thread():
         return str(pieces.law_section(target, "law") + pieces.meaning_section(target))
 
 
 def pictures(target: Target) -> str:
-    """Return the pictures of a law; a point of the front is a link to the place of its law."""
+    """Return the pictures of a law; each point of the front is a link to its law."""
     links = partial(_draw_links, entries=target.model.front_, entry=target.entry)
     with DRAWING, one_thread():
         return str(report.pieces().figures(content.pictures(target, "law", {"front": links})))

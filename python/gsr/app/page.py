@@ -1,4 +1,4 @@
-"""The pages: the first one, on which a table is chosen, and one for each search and run."""
+"""The pages: the start page, on which a table is chosen, and one for each search and run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STYLES = ("report/template/style.css", "app/style.css")
 
 
 def register(searches: Searches, source: Path | None) -> str:
-    """Make the pages known to NiceGUI; return the path of the one to begin with."""
+    """Register the pages with NiceGUI; return the path of the first one to open."""
     styles = (files("gsr").joinpath(path).read_text(encoding="utf-8") for path in STYLES)
     ui.add_head_html(f"<style>{''.join(styles)}</style>", shared=True)
 
@@ -35,7 +35,7 @@ def register(searches: Searches, source: Path | None) -> str:
         search = searches.known.get(number)
         if search is None:
             with _frame("There is no such search"):
-                ui.label("The application has been started anew since; open the table again.")
+                ui.label("The application has been restarted; open the table again.")
             return
         with _frame(search.name):
             SearchPage(search)
@@ -62,7 +62,7 @@ def _register_run(folder: Path) -> str:
 
 @contextmanager
 def _frame(title: str) -> Iterator[None]:
-    """Provide what all pages have: a heading with the way back, and the version."""
+    """Provide the parts common to all pages: a heading with a link back, and the version."""
     ui.page_title(f"{title} - gsr")
     ui.colors(primary=MAIN)
     with ui.element("header").classes("top"):

@@ -1,4 +1,4 @@
-"""Predictions for new rows, beside the columns that they are made of."""
+"""Predictions for new rows, in a table with their features."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gsr.cli.models import predict_table
 from gsr.exceptions import GSRError
 from gsr.tables import Array
 
-#: Rows that are shown; all are in the file.
+#: Number of rows shown; the file has all of them.
 SHOWN = 12
 #: Probability of the intervals.
 LEVEL = 0.95
@@ -24,7 +24,7 @@ Columns = dict[str, Array]
 
 
 class Predictions:
-    """A table of predictions on the page; `law` returns the model and the number of a law."""
+    """A table of predictions on the page; `law` returns the model and the index of a law."""
 
     def __init__(self, law: Callable[[], tuple[Any, int | None]]) -> None:
         self._law = law

@@ -1,4 +1,4 @@
-"""What is asked of a table: its columns, the target and how it scatters, units, time."""
+"""The settings of a search: columns, target and its errors, units, time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gsr.runs.config import Config
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a table that hold numbers, and why others cannot be used."""
+    """The numeric columns of a table, and why the others cannot be used."""
 
     names: tuple[str, ...]
     left_out: Mapping[str, str]
@@ -25,19 +25,19 @@ class Columns:
 
 @dataclass(frozen=True)
 class Question:
-    """What a search is asked for."""
+    """The settings of a search."""
 
     target: str
     features: tuple[str, ...]
     units: Mapping[str, str] = field(default_factory=dict)
-    #: How the target scatters, or the column with the standard deviation of each row.
+    #: The errors of the target, or the column with the standard deviation of each row.
     errors: str = "auto"
     max_time: float = 30.0
     drops_missing: bool = False
     seed: int = field(default_factory=lambda: randbelow(2**31), compare=False)
 
     def config(self, path: Path) -> Config:
-        """Return the configuration of a run on a table, or raise what is wrong with it."""
+        """Return the configuration of a run on a table; raise an error if it is invalid."""
         units = {name: unit.strip() for name, unit in self.units.items() if unit.strip()}
         wanted = (self.target, *self.features)
         changes = {
@@ -59,7 +59,7 @@ class Question:
 
 
 def columns_of(path: Path) -> Columns:
-    """Return the columns of a table; what is not a table raises an error."""
+    """Return the columns of a table; raise an error if the file is not a table."""
     names: list[str] = []
 
     def all_of(present: Sequence[str]) -> Sequence[str]:
@@ -81,7 +81,7 @@ def columns_of(path: Path) -> Columns:
 
 
 def _numeric(source: Source, names: Sequence[str], problems: dict[str, str]) -> list[str]:
-    """Return the names whose columns are numbers; of the others the problem is noted."""
+    """Return the names of numeric columns; record the problems of the others."""
     try:
         tables.read(source, columns=names)
         return list(names)

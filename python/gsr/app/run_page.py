@@ -1,4 +1,4 @@
-"""The page of a run folder, finished or still running; nothing in the folder is changed."""
+"""The page of a run folder, finished or still running, which it does not change."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from gsr.search import Progress
 from gsr.table import EquationTable
 from gsr.transformation import Array
 
-#: Seconds between two looks at the folder, and between two readings of the checkpoints, which take
-#: as long as the final fits.
+#: Seconds between two checks of the folder, and between two reads of the checkpoints, each of which
+#: takes as long as the final fits.
 EVERY = 1.0
 LAWS_EVERY = 20.0
-#: Laws over time that are listed, the last ones.
+#: Number of changes of the best law that are listed.
 MOST_LAWS = 12
 OF_RANK = ("seconds", "evaluations", "generation", "rmse", "sent", "received", "accepted")
 
@@ -36,7 +36,7 @@ Line = dict[str, Any]
 
 
 class RunFolder:
-    """What is known of a run; read again while it changes."""
+    """The state of a run, which is read again while it changes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -62,7 +62,7 @@ class RunFolder:
 
     @property
     def rows(self) -> tuple[Array, Array] | None:
-        """The rows that the run has kept."""
+        """The rows stored in the run folder."""
         target = self._found.targets[0] if self._found and self._found.targets else None
         if target is None or target.X is None or target.y is None:
             return None
@@ -70,7 +70,7 @@ class RunFolder:
 
     @property
     def fitted(self) -> Any:
-        """The model of the run, or of what its checkpoints hold."""
+        """The model of the run, or the one made from its checkpoints."""
         targets = self._found.targets if self._found else ()
         return targets[0].model if targets else None
 
@@ -82,7 +82,7 @@ class RunFolder:
 
     @property
     def history(self) -> Sequence[Progress]:
-        """How the error fell, of all ranks together if the run has several."""
+        """The error against time, of all ranks together if the run has several."""
         if self._found is not None and len(self._found.history) > 1:
             return self._found.history
         return list(_falling(line for lines in self.ranks for line in lines))
@@ -98,7 +98,7 @@ class RunFolder:
         self._lines = [list(tail(path)) for path in paths]
 
     def read_laws(self) -> None:
-        """Read the model or the checkpoints, if they have changed and nobody else is reading."""
+        """Read the model or the checkpoints, if they changed and no other thread reads them."""
         mark = (self.status.get("state"), self.status.get("checkpoint"))
         is_running = mark[0] == "running"
         is_due = time.monotonic() >= self._due and mark[1] is not None if is_running else True
@@ -142,7 +142,7 @@ def _falling(lines: Iterator[Line]) -> Iterator[Progress]:
 
 
 class RunPage:
-    """What one browser tab shows of a run."""
+    """The view of a run in one browser tab."""
 
     def __init__(self, folder: RunFolder) -> None:
         self.run = folder

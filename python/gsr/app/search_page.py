@@ -1,4 +1,4 @@
-"""The page of a search: what is asked on the left, what is found on the right."""
+"""The page of a search: the settings on the left, the results on the right."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from gsr.app.widgets import heading, problem_label
 from gsr.exceptions import GSRError
 from gsr.wording import ending
 
-#: Seconds between two looks at the search, after which what has changed is sent to the browser.
+#: Seconds between two updates of the page.
 EVERY = 0.4
 SCATTER = {
     "auto": "detected",
-    "constant": "the same everywhere",
-    "relative": "in proportion to the target",
-    "poisson": "as of counts",
+    "constant": "constant",
+    "relative": "proportional to the target",
+    "poisson": "as for counts (Poisson)",
 }
 
 
 class SearchPage:
-    """What one browser tab shows of a search."""
+    """The view of a search in one browser tab."""
 
     def __init__(self, search: TableSearch) -> None:
         self.search = search
@@ -66,7 +66,8 @@ class SearchPage:
         self.drop = ui.checkbox("Leave out rows with missing values")
         self.drop.set_value(asked.drops_missing if asked else False)
         with ui.expansion("Units").classes("wide"):
-            ui.label("Laws must agree with them: kg, m/s^2, 1 for none.").classes("note")
+            note = "Laws must agree with the units, such as kg or m/s^2; 1 is dimensionless."
+            ui.label(note).classes("note")
             known = asked.units if asked else {}
             self.units = {
                 name: ui.input(name, value=known.get(name, ""))

@@ -1,4 +1,4 @@
-"""Searches, each in a thread of its own, whoever looks at them."""
+"""Searches, each in its own thread and independent of the pages that show them."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from gsr.table import EquationTable
 
 State = Literal["new", "running", "done", "failed"]
 
-#: Seconds between two looks at the front of a search.
+#: Seconds between two updates of the front of a search.
 LOOK_EVERY = 1.0
-#: Seconds that searches have to end when the page is closed down.
+#: Seconds that searches have to end when the application stops.
 PATIENCE = 3.0
 
 
 class TableSearch:
-    """A table, what is asked of it, and the laws that were found.
+    """A table, the settings of its search, and the laws found.
 
-    The search runs in a daemon thread. `version` grows whenever there is something new to show.
+    The search runs in a daemon thread. `version` increases whenever there is something new to show.
     """
 
     def __init__(self, number: int, path: Path) -> None:
@@ -62,7 +62,7 @@ class TableSearch:
 
     @property
     def is_stopping(self) -> bool:
-        """Whether it was told to stop and still refines what it has found."""
+        """Whether the search was told to stop and is still refining its laws."""
         return self.is_running and self._is_told_to_stop.is_set()
 
     @property
@@ -71,7 +71,7 @@ class TableSearch:
         return self.fitted is not None and self.fitted.status_ != "exact"
 
     def start(self, question: Question) -> None:
-        """Start a new search; what is wrong with the question raises an error."""
+        """Start a new search; invalid settings raise an error."""
         if self.is_running:
             raise GSRError("the search is running; stop it first")
         config = question.config(self.path)
@@ -79,14 +79,14 @@ class TableSearch:
         self._run(config)
 
     def go_on(self, max_time: float) -> None:
-        """Go on with the search, for so many seconds more."""
+        """Continue the search for `max_time` more seconds."""
         if not self.can_go_on or self.question is None:
-            raise GSRError("there is no search to go on with")
+            raise GSRError("there is no search to continue")
         self.question = replace(self.question, max_time=max_time)
         self._run(None)
 
     def stop(self) -> None:
-        """Tell the search to end; what it has found is kept."""
+        """Tell the search to end; its laws are kept."""
         self._is_told_to_stop.set()
         self.version += 1
 
@@ -97,7 +97,7 @@ class TableSearch:
 
     @property
     def laws(self) -> EquationTable | None:
-        """The front, of the search that is running or of the model; None while there is none."""
+        """The front of the running search or of the model; None while there is none."""
         if self.fitted is not None:
             table: EquationTable = self.fitted.equations_
             return table
@@ -109,11 +109,11 @@ class TableSearch:
 
     @property
     def rows(self) -> None:
-        """The laws have their rows."""
+        """None, since the laws have their rows."""
 
     @property
     def history(self) -> Sequence[Progress]:
-        """How the error fell, once the search has ended."""
+        """The error against time, once the search has ended."""
         return getattr(self.fitted, "history_", [])
 
     def report(self) -> str:
@@ -141,7 +141,7 @@ class TableSearch:
             self.state = "done"
         except GSRError as error:
             self.state, self.message = "failed", str(error)
-        except Exception as error:  # whatever it is, the page has to say it
+        except Exception as error:  # any error must be shown on the page
             traceback.print_exc()
             self.state, self.message = "failed", f"internal error: {error!r}"
         finally:
@@ -162,7 +162,7 @@ class TableSearch:
         self._model = model
 
     def _report(self, progress: Progress) -> bool:
-        """Take over progress and front; called by the search, in its thread."""
+        """Store progress and front; called by the search, in its thread."""
         self.progress = replace(progress, write_law=None, make_front=None)
         if progress.seconds >= self._due or progress.status != "running":
             self._due = progress.seconds + LOOK_EVERY
@@ -185,12 +185,12 @@ class TableSearch:
 
 
 def _key(entry: FrontEntry) -> tuple[int, float]:
-    """Return by what a law is known again: what is computed of it is then kept."""
+    """Return a key by which a law is recognised, so that its computed values are reused."""
     return entry.complexity, entry.rmse
 
 
 class _Notes(logging.Handler):
-    """Collects the warnings of the thread that has made it."""
+    """Collects the warnings of the thread that created it."""
 
     def __init__(self, notes: list[str]) -> None:
         super().__init__(logging.WARNING)
@@ -211,13 +211,13 @@ class Searches:
         self._numbers = count(1)
 
     def open(self, path: Path) -> TableSearch:
-        """Add a search in a table; what is not a table raises an error."""
+        """Add a search on a table; a file that is not a table raises an error."""
         number = next(self._numbers)
         self.known[number] = search = TableSearch(number, path)
         return search
 
     def add(self, name: str, content: bytes) -> TableSearch:
-        """Add a search in a table that was sent by the browser."""
+        """Add a search on a table sent by the browser."""
         folder = self.folder / f"table-{next(self._numbers)}"
         folder.mkdir()
         path = folder / (re.sub(r"[^\w. -]", "_", Path(name).name) or "table")

@@ -1,4 +1,4 @@
-"""The server of the page: on this machine only, with a token, on a free port."""
+"""The server of the page, which listens only on this machine and requires a token."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def serve(source: Path | None, port: int, show: Callable[[str], None], is_opened
     Parameters
     ----------
     source : Path, optional
-        A table or a run folder to begin with.
+        A table or a run folder to start with.
     port : int
-        Where to listen; 0 takes a free port.
+        Port to listen on; 0 selects a free port.
     show : callable
         Called with the address of the page.
     is_opened : bool
         Whether to open the address in a browser.
     """
     with tempfile.TemporaryDirectory(prefix="gsr-app-") as folder:
-        os.environ["NICEGUI_STORAGE_PATH"] = folder  # it would make a folder where it is started
+        os.environ["NICEGUI_STORAGE_PATH"] = folder  # the default is the working directory
         _require_nicegui()
         searches = Searches(Path(folder))
         try:
@@ -45,7 +45,7 @@ def _require_nicegui() -> None:
     try:
         import nicegui  # noqa: F401
     except ImportError as error:
-        raise GSRError("the page needs NiceGUI: pip install nicegui") from error
+        raise GSRError("gsr app needs NiceGUI: pip install nicegui") from error
 
 
 def _serve(
@@ -77,7 +77,7 @@ def _serve(
 
 
 def _load() -> None:
-    """Load what the first search would have to wait for."""
+    """Import modules for which the first search would otherwise have to wait."""
     for name in ("gsr.cli.fit_data", "gsr.conclusion", "gsr.session", "sympy", "matplotlib.figure"):
         with suppress(ImportError):
             import_module(name)
@@ -88,7 +88,7 @@ def _listening(port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((HOST, port))
-        listener.listen()  # a browser that comes before the server is ready waits
+        listener.listen()  # so that a browser that connects early waits until the server is ready
     except OSError as error:
         listener.close()
         raise GSRError(f"cannot listen on port {port}: {error.strerror}", "port") from error

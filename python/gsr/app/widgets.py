@@ -1,4 +1,4 @@
-"""Parts that several pages have: headings, and ways in for tables."""
+"""Parts shared by several pages: headings, and inputs for tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from nicegui import events, ui
 
-#: What a browser offers to choose.
+#: Suffixes of the files that the browser offers.
 TABLES = ".csv,.tsv,.txt,.dat,.xlsx,.parquet,.npy,.npz,.gz,.zip"
 PASTED = "pasted rows.txt"
 
@@ -19,7 +19,7 @@ def heading(text: str, level: int = 2) -> None:
 
 
 def problem_label() -> ui.label:
-    """Return where errors are shown; nothing is seen while there is none."""
+    """Return a label for errors, which is hidden while there is none."""
     label = ui.label().classes("told care").props("role=alert")
     label.bind_visibility_from(label, "text", bool)
     return label

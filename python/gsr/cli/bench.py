@@ -47,39 +47,39 @@ def add(commands: terminal.Parsers) -> None:
         "suites or problems; paper is the five suites of the paper, all is every suite of known "
         "laws. On their own: curves (standard curves from few rows with errors; names of curves "
         "may follow), nolaw (noise), trajectories (systems of ODEBench from their series, without "
-        "derivatives) and motions (well-known systems; names of systems may follow both), and with "
+        "derivatives) and motions (well-known systems; both accept names of systems), and with "
         "--data nist, empirical, blackbox"
     )
     option("names", told, nargs="*", metavar="SUITE")
-    told = "of the estimator; paper is told the library of each problem; default: default"
+    told = "preset of the estimator; paper gets the library of each problem; default: default"
     option("--preset", told, choices=("default", "paper"), default="default")
-    told = "per problem; default: 25; of curves, nolaw and files 1"
+    told = "runs per problem; default: 25, or 1 for curves, nolaw and files"
     option("--runs", told, type=number, metavar="N")
     option("--max-time", "seconds for one run; default: 10", type=amount, metavar="S")
-    told = "evaluations of one run, instead of the default time: does not depend on the machine"
+    told = "evaluations of one run, instead of the default time; independent of the machine"
     option("--max-evals", told, type=number, metavar="N")
-    told = "likewise in seconds of processor time: for machines with other work to do"
+    told = "seconds of processor time of one run, for machines with other work to do"
     option("--cpu-time", told, type=amount, metavar="S")
     option("--jobs", "processes; default: 1", type=number, default=1, metavar="N")
-    told = "write all runs, or all timings, there"
+    told = "write all runs, or all timings, to this file"
     option("--json", told, type=terminal.writable_file, metavar="FILE")
-    option("--s-gsr", "look for y = f(x) only, the paper's s-GSR", action="store_true")
+    option("--s-gsr", "search for y = f(x) only, the paper's s-GSR", action="store_true")
     told = (
-        "Gaussian noise in y, in fractions of its root mean square; of trajectories in fractions "
-        "of the standard deviation of each state, with half of the rows removed; of motions all "
-        "rows are kept"
+        "Gaussian noise in y, in fractions of its root mean square; for trajectories, in fractions "
+        "of the standard deviation of each state, with half of the rows removed; motions keeps all "
+        "rows"
     )
     option("--noise", told, type=_levels, default=(0.0,), metavar="F,...")
     told = (
-        "of curves: none, constant (2 %% of the standard deviation of y), relative (5 %% of "
+        "for curves: none, constant (2 %% of the standard deviation of y), relative (5 %% of "
         "|y|), sigma (known for each row); default: all"
     )
     option("--errors", told, type=_error_kinds, metavar="KIND,...")
-    told = "of trajectories and motions: another program on the same series, as it comes"
+    told = "with trajectories and motions: also run another program, with its defaults"
     option("--against", told, choices=("pysindy",))
     told = "folder of the files of nist (.dat), empirical (.csv) or blackbox (.tsv.gz)"
     option("--data", told, type=Path, metavar="DIR")
-    told = "say what is better and worse in the second of two files of --json"
+    told = "report what is better and worse in the second of two files written by --json"
     option("--compare", told, type=Path, nargs=2, metavar=("OLD", "NEW"))
     terminal.add_overwrite(bench)
     option("--list", "list the problems and run nothing", action="store_true")

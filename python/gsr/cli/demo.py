@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FEATURES = ["distance", "eccentricity", "radius"]
 TARGET = "period"
-#: Candidates tried, so that machines of any speed find the same.
+#: Evaluations, so that the result does not depend on the speed of the machine.
 EFFORT = 1000
 
 
@@ -48,7 +48,7 @@ def run(console: Console, seed: int | None, max_time: float) -> None:
     X, y = data[FEATURES], data[TARGET]
     bodies = data["body"].tolist()
     console.print(
-        f"How does the {TARGET} of a body that goes round the Sun depend on "
+        f"How does the {TARGET} of a body that orbits the Sun depend on "
         f"{', '.join(FEATURES[:-1])} and {FEATURES[-1]}?\n"
         f"{len(bodies)} bodies, from {bodies[0]} to {bodies[-1]}.\n"
     )
@@ -60,13 +60,13 @@ def run(console: Console, seed: int | None, max_time: float) -> None:
     console.print(f"  [bold]{law}[/bold]     R2 = {model.score(X, y):.8f}\n")
     console.print(
         "Kepler's third law: the period is the distance to the power 3/2, in years and\n"
-        "astronomical units. Eccentricity and radius play no part."
+        "astronomical units. Eccentricity and radius have no effect."
     )
     names = ("pick", "complexity", "rmse", "equation")
     console.print(as_text(table.short(), names, TERMINAL, console.width), markup=False)
     console.print(
-        f"\n> is the choice among {len(table)} laws: the shortest description of law and data."
-        f"\n{model.n_evaluations_:,} candidates in {model.fit_time_:.1f} s, until "
+        f"\n> marks the choice among {len(table)} laws: the shortest description of law and data."
+        f"\n{model.n_evaluations_:,} evaluations in {model.fit_time_:.1f} s, until "
         f"{ending(model.status_)}.\n"
-        "With data of your own:  [bold]gsr fit data.csv --target y[/bold]"
+        "With your own data:  [bold]gsr fit data.csv --target y[/bold]"
     )

@@ -27,29 +27,29 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 ABOUT = """\
-Look for a law g(y) = f(x) in a table. The law, the front of error against complexity and what the
-law leaves are printed; nothing is written unless -o or --save is given."""
+Search for a law g(y) = f(x) in a table. The law, the front of error against complexity and the
+verdict on the residuals are printed; nothing is written unless -o or --save is given."""
 
 EPILOG = """\
 The table may be CSV, TSV or another text file (the delimiter, and whether there is a header, are
 detected), NPY, NPZ, Parquet or Excel (.xlsx); it may be compressed with gzip, or be the one file in
-a ZIP archive; - is standard input. Columns are named, or numbered from 1; a name with a comma in it
-stands in double quotes.
+a ZIP archive; - is standard input. Columns are given by name, or by number from 1; put a name that
+contains a comma in double quotes.
 
 examples:
   gsr fit planets.csv --target period --drop body
   gsr fit data.csv --features mass,speed --target energy --units 'mass=kg,speed=m/s,energy=J'
-  gsr fit data.csv --target height,weight        a law for each of them
+  gsr fit data.csv --target height,weight        a law for each target
   gsr fit data.csv --implicit                    a law between all columns
   gsr fit data.csv --max-time 60 -o runs/first && gsr report runs/first -o first.html
   gsr fit --config run.toml --set run.max_time=600 --set 'data.target="flow rate"'
-  gsr fit series.csv --time t                    equations of motion; columns are states
+  gsr fit series.csv --time t                    equations of motion of the other columns
   gsr fit data.csv --json | python -c 'import json, sys; print(json.load(sys.stdin)["equation"])'
 
 exit codes:
   0    a law was found
-  1    none better than a constant was found
-  2    the data or the options are wrong; nothing was searched
+  1    no law better than a constant was found
+  2    the data or the options are invalid; no search was run
   3    a result could not be written (it is printed, and kept in a temporary folder)
   130  interrupted (Ctrl-C, SIGTERM); the best laws so far are printed and written
 """
@@ -68,14 +68,14 @@ def add(commands: terminal.Parsers) -> None:
             how = _how(option, option.flag)
             groups[option.flag.group].add_argument(*_names(option), **how)
     running, output = groups["running"], groups["output"]
-    running.add_argument("--config", metavar="FILE", help="settings in TOML; flags count more")
+    running.add_argument("--config", metavar="FILE", help="settings in TOML; flags take precedence")
     running.add_argument(
         "--set", metavar="KEY=VALUE", action="append", default=[], help="section.key=value"
     )
     running.add_argument(
         "--implicit",
         action="store_true",
-        help="look for a law F(x1, ..., xn) = 0 between all columns, none of them the target",
+        help="search for a law F(x1, ..., xn) = 0 between all columns, without a target",
     )
     output.add_argument(
         "--save", metavar="FILE", type=terminal.writable_file, help="write the model, JSON"
@@ -83,7 +83,7 @@ def add(commands: terminal.Parsers) -> None:
     terminal.add_top(output)
     output.add_argument("--json", action="store_true", help="print the result as JSON")
     loud = output.add_mutually_exclusive_group()
-    loud.add_argument("-q", "--quiet", action="store_true", help="print the law alone")
+    loud.add_argument("-q", "--quiet", action="store_true", help="print only the law")
     loud.add_argument("-v", "--verbose", action="store_true", help="show progress, also in a log")
 
 
@@ -224,7 +224,7 @@ def _fit_table(config: Config, arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def _run_folder(folder: str | Path | None, config: Config) -> Iterator[Path | None]:
-    """Make the run folder ready, if there is one, and keep other runs out of it."""
+    """Prepare the run folder, if there is one, and lock it against other runs."""
     from gsr.runs import run_folder
     from gsr.runs.folder_lock import FolderLock
 
@@ -279,7 +279,7 @@ def _search(config: Config, data: FitData | SeriesData, digest: str | None) -> O
 
 @contextmanager
 def _quiet(config: Config) -> Iterator[None]:
-    """Show no warnings if only errors are wanted."""
+    """Suppress warnings if the log level is error."""
     with warnings.catch_warnings():
         if config.get("log", "level") == "error":
             warnings.simplefilter("ignore")

@@ -83,7 +83,7 @@ class NamedRegressor(GSRRegressor):
 
 
 def regressor(config: Config, data: FitData, **defaults: Any) -> NamedRegressor:
-    """Return the estimator that a configuration asks for, with the names of the columns."""
+    """Return the estimator that a configuration describes, with the names of the columns."""
     asked = {**defaults, **config.estimator_options()}
     return NamedRegressor(**asked).named(data.names, *data.targets)
 
@@ -111,9 +111,9 @@ class FitData:
 
 
 def load(source: Source, config: Config, implicit: bool = False) -> FitData:
-    """Read the table of a configuration, whose section `data` says what to take of it.
+    """Read the table of a configuration; its section `data` selects the columns.
 
-    For implicit laws the last column is a target like any other.
+    For implicit laws, the last column is read as the target, which then has no special meaning.
     """
     data = config.section("data")
     roles: dict[str, list[str]] = {}
@@ -261,7 +261,7 @@ def _quoted(names: Sequence[str]) -> str:
 
 
 def complete(table: Table, missing: str) -> Table:
-    """Return the table without rows that have missing values, if that is wanted."""
+    """Return the table without rows that have missing values, if `missing` is "drop"."""
     infinite = np.isinf(table.values)
     if infinite.any():
         row, column = (int(k) for k in np.argwhere(infinite)[0])

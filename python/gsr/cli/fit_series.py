@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from gsr.runs.config import Config
 
 log = logging.getLogger(__name__)
-#: Options that are about rows of a table, and mean nothing for series.
+#: Options for the rows of a table, which do not apply to series.
 REFUSED = (
     ("data", "weights"),
     ("data", "errors"),
     ("data", "groups"),
     ("search", "validation_fraction"),
 )
-#: Seconds, unless given.
+#: Default time limit in seconds.
 SECONDS = 20.0
 
 
@@ -68,10 +68,10 @@ class SeriesData:
 
 
 def load(source: Source, config: Config) -> SeriesData:
-    """Read the series of a configuration, whose section `data` says what the columns are."""
+    """Read the series of a configuration; its section `data` assigns the columns."""
     for key in REFUSED:
         if config.is_set(*key):
-            raise GSRError(f"{'.'.join(key)} is not for series", ".".join(key))
+            raise GSRError(f"{'.'.join(key)} does not apply to series", ".".join(key))
     data = config.section("data")
     roles: dict[str, list[str]] = {}
 
@@ -110,11 +110,12 @@ def _roles(names: Sequence[str], data: Any, origin: str) -> dict[str, list[str]]
     else:
         states = named(asked if isinstance(asked, list) else [asked], "data.target")
     if not states:
-        raise GSRError(f"{origin}: there is no state beside the time {time[0]!r}", "data.time")
+        raise GSRError(f"{origin}: there is no state besides the time {time[0]!r}", "data.time")
     everything = Counter([*time, *inputs, *states, *dropped])
     for name in (name for name, count in everything.items() if count > 1):
         raise GSRError(
-            f"{origin}: {name!r} is more than one of time, state, input and column to drop",
+            f"{origin}: {name!r} has more than one role among time, state, input and column to "
+            "drop",
             "data.time",
         )
     return {"time": time, "states": states, "inputs": inputs}

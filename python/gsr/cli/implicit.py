@@ -36,13 +36,14 @@ UNUSED = {
 
 
 def fit(config: Config, arguments: argparse.Namespace) -> int:
-    """Search for a law, print it, and write the model if that is asked for."""
+    """Search for a law, print it, and write the model if requested."""
     from gsr import files
     from gsr.implicit.estimator import GSRImplicit
 
     for section, name in UNUSED:
         if config.get(section, name) is not None:
-            raise GSRError(f"--implicit has no use for {section}.{name}{UNUSED[section, name]}")
+            hint = UNUSED[section, name]
+            raise GSRError(f"--implicit cannot be combined with {section}.{name}{hint}")
     files.check_output(arguments.save, config.inputs(), config.get("run", "overwrite"))
     with config.locating():
         data = load(Source(config.data_path()), config, implicit=True)
@@ -74,11 +75,6 @@ def _print(model: GSRImplicit, arguments: argparse.Namespace) -> None:
             for name, (value, low, high) in model.intervals().items()
         )
         shown = table.drop(columns="chosen").to_string(index=False)
-        lines = [
-            str(model.equation_),
-            *constants,
-            f"leaves  {LEVELS[model.level_].phrase}",
-            "",
-            shown,
-        ]
+        residual = f"residual: {LEVELS[model.level_].phrase}"
+        lines = [str(model.equation_), *constants, residual, "", shown]
         terminal.show("\n".join(lines))

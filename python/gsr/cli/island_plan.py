@@ -151,7 +151,7 @@ def _check_parameters(config: Config) -> None:
 
 def _load(source: files.Source, config: Config) -> FitData:
     if config.get("data", "time") is not None:
-        raise GSRError("equations of motion are for gsr fit", "data.time")
+        raise GSRError("equations of motion need gsr fit; islands do not support them", "data.time")
     if isinstance(config.get(*TARGET), list):
         raise GSRError(
             "it must be one column here; start a run for each target, for instance with an array "
@@ -159,7 +159,7 @@ def _load(source: files.Source, config: Config) -> FitData:
             "data.target",
         )
     if config.get("data", "groups") is not None:
-        raise GSRError("groups are for gsr fit; islands search one law for all rows", "data.groups")
+        raise GSRError("groups need gsr fit; islands search one law for all rows", "data.groups")
     return load(source, config)
 
 

@@ -9,16 +9,16 @@ from gsr.cli import terminal
 from gsr.exceptions import GSRError
 
 ABOUT = """\
-Serve three tools of the Model Context Protocol on standard input and output: fit a table, show the
-front, predict. They read only the files and folders named here, and write nothing. The program that
-uses them starts this command; docs/agents.md tells how."""
+Serve three tools over the Model Context Protocol on standard input and output: fit a table, show
+the front, predict. They read only the files and folders named here, and write nothing. This command
+is started by the program that uses the tools; see docs/agents.md."""
 EXAMPLES = "examples:\n  gsr mcp measurements/ runs/first"
 
 
 def add(commands: terminal.Parsers) -> None:
     """Add the command to the parser."""
     parser = terminal.add_command(commands, "mcp", _mcp, EXAMPLES, ABOUT)
-    told = "a table, a model file, a run folder, or a folder with such"
+    told = "a table, a model file, a run folder, or a folder that contains them"
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help=told)
 
 

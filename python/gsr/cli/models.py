@@ -49,7 +49,7 @@ def _check_output(output: Path | None, overwrite: bool, model: str, *inputs: str
 
 
 def _loaded(path: str) -> Any:
-    """Return the model of a file or of a run, also of one that goes on."""
+    """Return the model of a file or of a run, which may still be running."""
     from gsr.runs.run_folder import load_model
 
     if not Path(path).is_dir():
@@ -79,7 +79,7 @@ def _add_predict(commands: terminal.Parsers) -> None:
         "  gsr predict runs/first new.csv -o predictions.csv\n"
         "  gsr predict model.json new.csv --interval 0.95 | head"
     )
-    about = "Apply a law to a table, and print the table with the predictions beside its columns."
+    about = "Apply a law to a table, and print the table with columns for the predictions added."
     parser = terminal.add_command(commands, "predict", _predict, examples, about)
     parser.add_argument("model", metavar="MODEL", help=MODEL)
     parser.add_argument("data", metavar="TABLE", help="features under the same names; - for input")
@@ -89,7 +89,7 @@ def _add_predict(commands: terminal.Parsers) -> None:
     told = "with --interval: the standard deviation of each row, if the model was fitted with such"
     parser.add_argument("--errors", metavar="COLUMN", help=told)
     parser.add_argument("--index", type=terminal.at_least(int, 0), metavar="K", help=INDEX)
-    told = "the group of each row, if the law has groups; default: the column of the fit"
+    told = "the column of groups, if the law has groups; default: that of the fit"
     parser.add_argument("--groups", metavar="COLUMN", help=told)
     _add_target(parser, "predict this one only")
     told = "columns of the features in their order, where names differ"
@@ -168,7 +168,7 @@ def _table(model: GSRRegressor, source: Source, arguments: argparse.Namespace) -
 
 
 def _groups(model: GSRRegressor, given: str | None = None) -> str | None:
-    """Return the column of groups of a law that has some."""
+    """Return the column of groups, if the law has groups."""
     known = getattr(model.equation_, "groups", None)
     return given or (known and known.column)
 
@@ -192,7 +192,7 @@ def _features(table: Table, arguments: argparse.Namespace) -> tuple[Array, Array
 def predict_table(
     model: GSRRegressor, path: Path, index: int | None = None, interval: float | None = None
 ) -> dict[str, Array]:
-    """Return the features in a table with the predictions for them."""
+    """Return the features of a table and the predictions for them."""
     from gsr import tables
 
     names = model._names
@@ -225,7 +225,7 @@ def predictions(
     *,
     groups: Sequence[str] | None = None,
 ) -> dict[str, Array]:
-    """Return the predictions, with the ends of intervals, by the names of their columns."""
+    """Return columns of predictions, with the ends of intervals, by name."""
     import numpy as np
 
     complete = np.isfinite(X).all(axis=1)
@@ -343,7 +343,7 @@ def _add_plot(commands: terminal.Parsers) -> None:
     parser.add_argument("--kind", choices=KINDS, default="law", metavar="KIND", help=told)
     parser.add_argument("--index", type=terminal.at_least(int, 0), metavar="K", help=INDEX)
     _add_target(parser, "the one to draw")
-    terminal.add_output(parser, "the picture; its name says the format: .png, .svg, .pdf")
+    terminal.add_output(parser, "the picture; its suffix sets the format: .png, .svg, .pdf")
 
 
 def _plot(arguments: argparse.Namespace) -> int:
@@ -356,7 +356,7 @@ def _plot(arguments: argparse.Namespace) -> int:
     with finished(arguments.run) as folder:
         targets = {target.name: target for target in content.read(folder).targets}
     if not targets:
-        raise GSRError(f"{arguments.run}: there is no law to draw yet")
+        raise GSRError(f"{arguments.run}: the run has no law to draw yet")
     if arguments.target is None and len(targets) > 1:
         raise GSRError(f"the run has several targets: choose a --target of {', '.join(targets)}")
     name = arguments.target or next(iter(targets))

@@ -15,7 +15,7 @@ from gsr.exceptions import GSRError
 #: Seconds after which a run that should be running counts as silent.
 SILENT = 60.0
 GONE = "its process is gone"
-#: Numbers beyond this are damage.
+#: Larger numbers are taken for corrupted values.
 LARGEST = 1e300
 #: Warnings that are shown.
 MOST_WARNINGS = 10
@@ -61,7 +61,7 @@ def examine(folder: str | Path, now: float | None = None) -> dict[str, Any]:
     checkpoints = _usable(_checkpoints, path, problems)
     if not problems and result is status is checkpoints is None:
         reason = "there is no run in it" if path.is_dir() else "there is no such folder"
-        raise GSRError(f"{path} is no run folder: {reason}")
+        raise GSRError(f"{path} is not a run folder: {reason}")
     status, result = status or {}, result or {}
     written = _known(status)
     # A result is of an earlier piece of the run, unless the run is finished.
@@ -96,7 +96,7 @@ def _known(status: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_number(value: object) -> bool:
-    """Whether a value is a number that can be computed with; files may hold any."""
+    """Whether a value is a number of reasonable size; damaged files may contain anything."""
     return isinstance(value, int | float) and abs(value) <= LARGEST
 
 
@@ -120,7 +120,7 @@ def _result(folder: Path) -> dict[str, Any] | None:
 
 
 def _tables(found: object) -> list[dict[str, Any]]:
-    """Return the tables in what should be a list of them."""
+    """Return the dictionaries in a value that should be a list of dictionaries."""
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
@@ -162,7 +162,7 @@ def as_text(found: dict[str, Any], now: float | None = None) -> str:
 
 
 def facts(found: dict[str, Any], now: float | None = None) -> Iterator[tuple[str, str]]:
-    """Yield the names and texts of what is known of the state of a run."""
+    """Yield the known facts about the state of a run as pairs of name and text."""
     now = time.time() if now is None else now
     yield "run", found["run"]
     yield "state", _state(found, now)

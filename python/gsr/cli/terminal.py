@@ -29,14 +29,14 @@ OK, NO_LAW, FAILED, NOT_WRITTEN, INTERRUPTED = 0, 1, 2, 3, 130
 COMMANDS = {
     "demo": ("find a law in data that come with the package", "program"),
     "fit": ("find a law in a table", "fit"),
-    "app": ("find laws, watch a search and look at a run in the browser", "app"),
+    "app": ("find laws, watch a search or inspect a run in the browser", "app"),
     "predict": ("apply a law to a table", "models"),
     "show": ("print the laws of a model or a run", "models"),
     "export": ("write a law as source code that needs no gsr", "models"),
     "plot": ("draw the law of a run with its data, or another picture", "models"),
     "report": ("make a web page of a run: laws, front, pictures, settings", "models"),
     "islands": ("search with many islands, on one machine or many (MPI)", "islands"),
-    "mcp": ("serve fit, front and predictions to programs (Model Context Protocol)", "mcp"),
+    "mcp": ("offer fit, front and predictions to programs (Model Context Protocol)", "mcp"),
     "status": ("print how a run is doing, or how it ended", "status"),
     "config": ("print an example of a settings file", "program"),
     "bench": ("run benchmarks", "bench"),
@@ -117,7 +117,10 @@ def add_output(parser: Any, about: str) -> None:
 
 def add_top(parser: Any) -> None:
     """Add the options that say how many laws of the front are printed."""
-    told = "laws of the front to print: the chosen one, its neighbours, those that gain most"
+    told = (
+        "number of laws of the front to print: the chosen one, its neighbours, and those that gain "
+        "most for their complexity"
+    )
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--top", metavar="N", type=at_least(int, 1), help=told)
     shown.add_argument(
@@ -270,8 +273,8 @@ def laws_text(
 ) -> str:
     """Return the law, the front, laws of other kinds and a summary of a fitted model.
 
-    Of the front there are `top` laws: the chosen one, its neighbours and those that gain most for
-    their complexity; as many as a person reads unless given. `more` says what shows all of them.
+    The front is shortened to `top` laws: the chosen one, its neighbours and those that gain most
+    for their complexity. `more` is the option or command that shows all of them.
     """
     from gsr._table_forms import RANKED
 
@@ -291,12 +294,12 @@ def laws_text(
 
 
 def motion_text(model: Any) -> list[str]:
-    """Return what simulations leave of each state, if the model is one of equations of motion."""
+    """Return the simulation error of each state, if the model has equations of motion."""
     left = getattr(model, "simulation_error_", None)
     if not left:
         return []
     told = (f"{name} {error:.3g} (noise {model.noise_[name]:.3g})" for name, error in left.items())
-    return [f"simulations leave {', '.join(told)}"]
+    return [f"simulation error: {', '.join(told)}"]
 
 
 def _as_table(rows: Sequence[EquationRow], names: tuple[str, ...]) -> str:
@@ -306,23 +309,23 @@ def _as_table(rows: Sequence[EquationRow], names: tuple[str, ...]) -> str:
 
 
 def _summary(model: GSRRegressor, rows: int | None, seed: int | None) -> str:
-    """Return why the law was chosen, what it leaves and how the search went."""
+    """Return why the law was chosen, the verdict on its residuals and how the search went."""
     from gsr.selection.entry import WEIGHTED
     from gsr.wording import LEVELS, ending
 
     entry = model.get_best()
-    leaves = LEVELS[model.level_].phrase
+    residual = LEVELS[model.level_].phrase
     if model.level_ == "ambiguous":
-        leaves += f" (probability of this one: {100 * model.support_:.0f} %)"
+        residual += f" (probability of this one: {100 * model.support_:.0f} %)"
     error = f"{entry.rmse:.3g}" + (f" on {rows:,} rows" if rows is not None else "")
     so_far = "so far" if model.status_ == "running" else f"until {ending(model.status_)}"
     parts = {
         "chosen": model.why_,
-        "leaves": leaves,
+        "residual": residual,
         "noise": model.noise_,
         "RMSE": error + (f", {WEIGHTED}" if entry.is_weighted else ""),
-        "search": f"{model.n_evaluations_:,} candidates in {model.fit_time_:.2f} s, {so_far}",
+        "search": f"{model.n_evaluations_:,} evaluations in {model.fit_time_:.2f} s, {so_far}",
     }
     if seed is not None:
         parts["seed"] = str(seed)
-    return "\n".join(f"{name:<8}{text}" for name, text in parts.items())
+    return "\n".join(f"{name:<10}{text}" for name, text in parts.items())

@@ -31,37 +31,37 @@ from gsr.transformation import Array
 #: Parts of `max_time` for the searches, and for the fit by simulation at most.
 SEARCH, SHOOTING = 0.75, 0.22
 TIME = "t"
-#: Laws with the shortest descriptions that are looked at for poles and terms of a few rows.
+#: Number of laws with the shortest descriptions that are checked for poles and terms of a few rows.
 FEW = 20
-#: Laws whose descriptions by integrals are longer by fewer bits are compared by simulation; where
-#: integrals tell little, so are those with the shortest descriptions of the derivatives. So many
-#: of either at most.
+#: Laws whose description by integrals is at most this many bits longer than the shortest are
+#: compared by simulation. If integrals do not distinguish the laws, those with the shortest
+#: descriptions of the derivatives are compared as well. The second number limits either kind.
 AMBIGUOUS, RIVALS = 20.0, 3
-#: Standard deviations of a derivative are at least this part of its spread: what the spline adds
-#: between clean points is smooth, and would be taken for structure.
+#: Standard deviations of a derivative are at least this part of its spread: the interpolation error
+#: of the spline between noise-free points is smooth, and would be taken for structure.
 LEAST_STD = 1e-6
 
 
 class GSRDynamics(MotionPresentation, BaseEstimator):  # type: ignore[misc]
     """Equations of motion dx/dt = f(x, u, t), or maps x[k + 1] = f(x[k], u[k]), from series.
 
-    The states are smoothed by splines whose smoothness and noise are found by restricted maximum
-    likelihood. A `GSRRegressor` searches laws for each derivative. Its laws are then compared on
-    the measurements by their integrals, without derivatives, and the constants of the chosen ones
-    are fitted together by simulation.
+    The states are smoothed by splines whose smoothness and noise are estimated by restricted
+    maximum likelihood. A `GSRRegressor` searches for laws of each derivative. These laws are then
+    compared on the measurements by their integrals, without derivatives, and the constants of the
+    chosen laws are fitted together by simulation.
 
     Parameters
     ----------
     regressor : GSRRegressor, optional
-        What searches the law of each state, with options such as `library`, `units` or
-        `max_terms`. Its `max_time` is replaced if `max_time` is given here.
+        Searches for the law of each state, with options such as `library`, `units` or
+        `max_terms`. Its `max_time` is replaced unless `max_time` is None here.
     max_time : float or None, default 20
-        Seconds for everything, divided evenly among the states.
+        Total time in seconds, divided evenly among the states.
     discrete_time : bool, default False
-        Look for a map from each row to the next.
+        Search for a map from each row to the next.
     order : {1, 2}, default 1
-        Order of the equations. For 2 only positions are measured: laws give their second
-        derivatives, and may hold positions and velocities.
+        Order of the equations. With 2, only positions are measured: laws give their second
+        derivatives, and may contain positions and velocities.
     time_feature : bool, default False
         Whether the time is a feature, as in driven systems; it is called ``"t"``.
     refine : bool, default True
@@ -79,15 +79,15 @@ class GSRDynamics(MotionPresentation, BaseEstimator):  # type: ignore[misc]
         Names of the states, then of the velocities if `order` is 2 (``"x'"``), then of the inputs,
         then ``"t"`` if the time is a feature.
     trajectories_ : list of Trajectory
-        The measured series, in parts where they have gaps; a loaded model has none.
+        The measured series, split at gaps; a loaded model has none.
     noise_ : dict
-        Standard deviation of a measurement of each state; for maps and measured derivatives the
-        error of its law.
+        Standard deviation of the measurements of each state; for maps and measured derivatives,
+        the error of its law.
     simulation_error_ : dict
-        Root mean square of what the simulated series leave of each state; empty if the constants
-        were not fitted by simulation.
+        Root mean square of the residuals of the simulated series for each state; empty if the
+        constants were not fitted by simulation.
     standard_errors_ : dict
-        For each state the standard errors of the constants of its law, by simulation.
+        For each state, the standard errors of the constants of its law, by simulation.
     fit_time_ : float
         Seconds.
 
@@ -235,7 +235,7 @@ class GSRDynamics(MotionPresentation, BaseEstimator):  # type: ignore[misc]
     def _present(
         self, options: Sequence[Sequence[Candidate]], fitting: Shooting, until: float | None
     ) -> None:
-        """Choose a law for each state, by simulation if wanted, and fit its constants so."""
+        """Choose a law for each state; with `refine`, choose and fit by simulation."""
         refine, places = self.refine and all(options), [0] * len(options)
         if refine:
             places = fitting.choose([[each.option for each in of] for of in options], until)
@@ -247,7 +247,7 @@ class GSRDynamics(MotionPresentation, BaseEstimator):  # type: ignore[misc]
             self._refine([only[0].option.law for only in chosen], fitting, until)
 
     def _states(self, trajectory: Trajectory) -> Array:
-        """Return smooth states, velocities included."""
+        """Return the smoothed states, including velocities."""
         parts = [smooth(trajectory.t, column) for column in trajectory.x.T]
         velocities = [part.slopes for part in parts] if self.order == 2 else []
         return np.column_stack([*(part.values for part in parts), *velocities])
@@ -272,7 +272,7 @@ class GSRDynamics(MotionPresentation, BaseEstimator):  # type: ignore[misc]
         return t, X, y
 
     def _derivatives(self, trajectory: Trajectory) -> Array:
-        """Return what the laws are about: measured derivatives, or those of the smoothed series."""
+        """Return the targets of the laws: measured derivatives, or those of the smoothed series."""
         if trajectory.x_dot is not None:
             return trajectory.x_dot
         parts = [smooth(trajectory.t, column, self.order) for column in trajectory.x.T]
@@ -433,7 +433,7 @@ def _derivatives(parts: Sequence[Smoothed]) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A law that a state may have, with constants fitted to the series by its integral."""
+    """A candidate law of a state, with constants fitted to the series by its integral."""
 
     entry: FrontEntry
     law: FittedLaw
@@ -446,9 +446,9 @@ class Candidate:
 
 
 def _choose(model: GSRRegressor, matching: Matching) -> list[Candidate]:
-    """Choose the law whose integral describes the measurements best, and fit it to them.
+    """Fit laws by their integrals, and return the one that describes the measurements best.
 
-    Those that simulation may find better are returned after it.
+    It is followed by the laws that should be compared with it by simulation.
     """
     found: list[tuple[float, int, Candidate]] = []
     for place, entry in enumerate([*model.front_, *model._others]):
@@ -480,7 +480,7 @@ def _present(model: GSRRegressor, chosen: Candidate) -> None:
 
 
 def _replace(model: GSRRegressor, law: FittedLaw, covariance: Array | None = None) -> None:
-    """Give the chosen law other constants, and intervals by their covariance if it is known."""
+    """Replace the constants of the chosen law, and its intervals if the covariance is known."""
     entry = model.front_[model.best_index_]
     made = replace(entry, law=law)
     if covariance is not None:

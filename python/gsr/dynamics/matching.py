@@ -32,14 +32,14 @@ STEPS = 30
 #: Errors below this part of the spread of a state are those of integration, and no structure.
 NEGLIGIBLE = 1e-7
 GAIN = 1e-10
-#: A squared error within so many times that of integration says little about a law.
+#: Laws whose squared error is within this factor of that of integration are not distinguished.
 DOUBTFUL = 4.0
 DAMPING, MOST_DAMPING = 1e-3, 1e8
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a series, and the map from the derivative there to the series.
+    """A piece of a series, and the linear map from its derivative to the series.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class Matching:
         self.floor = squares / self.n_rows + (NEGLIGIBLE * spread) ** 2
 
     def integrate(self, values: Array) -> Array:
-        """Return the integrals of a derivative, or of several columns, without initial values."""
+        """Return the integrals of one or several derivatives, without initial values."""
         return np.concatenate([piece.integral @ values[piece.rows] for piece in self.pieces])
 
     def fit(self, law: FittedLaw, data: Training) -> tuple[FittedLaw, float]:
@@ -127,7 +127,7 @@ class Matching:
         return law, error
 
     def is_doubtful(self, law: FittedLaw, data: Training) -> bool:
-        """Whether a law leaves hardly more than the integration of the smooth series does."""
+        """Whether the error of a law is hardly larger than that of the integration itself."""
         return self.fit(law, data)[1] < DOUBTFUL * self.floor
 
     def bits(self, entry: FrontEntry, error: float) -> float:
@@ -174,5 +174,5 @@ def _maps_of(times: tuple[float, ...], order: int) -> tuple[Array, Array]:
 
 
 def _maps(t: Array, order: int) -> tuple[Array, Array]:
-    """Return what integrates and what removes initial values, both as matrices."""
+    """Return the matrices that integrate, and that remove the effect of initial values."""
     return _maps_of(tuple((t - t[0]).tolist()), order)

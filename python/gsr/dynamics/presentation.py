@@ -1,4 +1,4 @@
-"""What fitted equations of motion show and write."""
+"""Printing, files, source code and plots of fitted equations of motion."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class MotionPresentation:
         return [model.latex() for model in self.models_.values()]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was found as plain data, for JSON."""
+        """Return the results as plain data, for JSON."""
         return {
             "features": list(self.feature_names_),
             "equations": dict(zip(self.models_, self.equations(), strict=True)),
@@ -81,12 +81,12 @@ class MotionPresentation:
         }
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a readable file; `gsr.load` gives it back.
+        """Write the fitted model to a readable file; `gsr.load` restores it.
 
         Parameters
         ----------
         path : str or path
-            The file, JSON. One that exists is replaced, in one step.
+            The JSON file. An existing file is replaced atomically.
         """
         from gsr import saving
 
@@ -96,16 +96,16 @@ class MotionPresentation:
     def export(
         self, language: str, path: str | PathLike[str] | None = None, *, name: str = "motion"
     ) -> str:
-        """Return source code of the right-hand sides that needs no gsr.
+        """Return source code of the right-hand sides that does not need gsr.
 
         Parameters
         ----------
         language : {"python", "numpy", "c", "torch", "jax"}
-            What to write.
+            The language.
         path : str or path, optional
-            A file to write it to, too.
+            A file to which the source is also written.
         name : str
-            Of the function of time, states and inputs that returns all derivatives.
+            Name of the function of time, states and inputs that returns all derivatives.
 
         Returns
         -------
@@ -128,8 +128,8 @@ class MotionPresentation:
         Parameters
         ----------
         kind : {"series", "phase"}
-            Over time, or the first two states against each other; of a single state its
-            derivative against it.
+            Series over time, or the first two states against each other; with a single state,
+            its derivative against the state.
 
         Returns
         -------
@@ -139,5 +139,5 @@ class MotionPresentation:
 
         check_is_fitted(self, "models_")
         if not getattr(self, "trajectories_", None):
-            raise GSRError("the model was loaded without its series: there is nothing to draw")
+            raise GSRError("the model was loaded without its series, so there is nothing to draw")
         return motion.plot(self, self.trajectories_, kind)

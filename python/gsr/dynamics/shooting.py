@@ -30,25 +30,25 @@ from gsr.transformation import Array
 #: Points of the first pieces.
 FIRST_PIECE = 25
 EVALUATIONS = 40
-#: Calls of the right-hand sides for choice and for fit, so that both end without a clock too.
+#: Limit of calls of the right-hand sides, for the choice and for the fit, also without `max_time`.
 MOST_CALLS = 1_000_000
-#: Residual where a simulation does not get to a measurement, and the largest one, in spreads of
-#: the state.
+#: Residual of measurements that a simulation does not reach, and the largest residual, relative to
+#: the spread of the state.
 FAR, FARTHEST = 1e2, 1e4
-#: The noise that residuals are measured in at first, in spreads of a state, at least. Smoothing may
-#: take a few noisy points for a smooth curve.
+#: Least noise that is assumed at first, relative to the spread of a state: smoothing may take a few
+#: noisy points for a smooth curve.
 LEAST_NOISE = 1e-3
-#: If residuals of the states differ so much in units of their noise, they are weighted anew.
+#: States are weighted again if their residuals, in units of the noise, differ by this factor.
 UNEVEN = 3.0
 RTOL, ATOL = 1e-9, 1e-11
-#: The same, and evaluations, where laws are compared; errors below a part of the spread of a state
-#: are then those of integration.
+#: Tolerance and evaluations when laws are compared. Errors below the last number, relative to the
+#: spread of a state, are then those of integration.
 ROUGH_RTOL, ROUGH_EVALUATIONS, ROUGH_ERROR = 1e-7, 10, 1e-6
 #: Steps of differences, in parts of a constant and of the noise.
 CONSTANT_STEP, STATE_STEP = 1e-6, 1e-2
 #: Size below which a constant is not scaled by its own.
 SMALLEST = 1e-6
-#: Bits by which another law must be better: such fits end before they have quite converged.
+#: Bits by which another law must be better, since these fits stop before convergence.
 CLEARLY = 10.0
 #: Least variance of the residuals, in that of the noise, where a series has no noise.
 LEAST_VARIANCE = 1e-12
@@ -94,7 +94,7 @@ class Law:
 
 @dataclass(frozen=True)
 class Option:
-    """A law that a state may have, and the bits that it takes to write down."""
+    """A candidate law of a state, and its description length in bits."""
 
     law: Law
     bits: float
@@ -109,7 +109,7 @@ class Fit:
     laws : list of Law
         The equations with fitted constants.
     error : array of shape (d,)
-        Root mean square of what the simulations leave of each state.
+        Root mean square of the residuals of the simulations, for each state.
     covariance : array
         Of all constants, in the order of the laws.
     points : int
@@ -171,9 +171,9 @@ class Shooting:
         return best
 
     def choose(self, options: Sequence[Sequence[Option]], until: float | None) -> list[int]:
-        """Return for each state which law lets simulations describe the series best.
+        """Return for each state the law with which simulations describe the series best.
 
-        The first options are taken at first; then one after another is exchanged.
+        The search starts from the first law of each state, and exchanges one law at a time.
         """
         if all(len(of) == 1 for of in options):
             return [0] * len(options)
@@ -202,7 +202,7 @@ class Shooting:
         return float(rows * np.log2(errors).sum() + sum(each.bits for each in options))
 
     def _fit_evenly(self, laws: list[Law], points: int, until: float | None) -> Fit | None:
-        """Fit with each state weighted by what simulations leave of it."""
+        """Fit with each state weighted by the size of its residuals."""
         self.noise = self.first_noise
         found = self._fit_pieces(laws, points, until)
         if found is None:
@@ -214,7 +214,7 @@ class Shooting:
         return self._fit_pieces(found.laws, points, until) or found
 
     def is_over(self, until: float | None) -> bool:
-        """Whether the time or the work is spent."""
+        """Whether the limit of time or of calls is reached."""
         return self.calls > MOST_CALLS or (until is not None and time.perf_counter() > until)
 
     def simulate(self, laws: Sequence[Law], k: int, rows: Any, x0: Array) -> Array:

@@ -11,7 +11,7 @@ from gsr.exceptions import GSRError
 from gsr.export import source
 from gsr.export.syntax import LANGUAGES, identifiers
 
-#: What makes a vector of the derivatives.
+#: Expressions that make a vector of the derivatives.
 STACKED = {
     "python": "[{}]",
     "numpy": "np.array([{}])",
@@ -22,7 +22,7 @@ STACKED = {
 
 @dataclass(frozen=True)
 class Motion:
-    """Equations of motion and what their features are.
+    """Equations of motion and the kinds of their features.
 
     Parameters
     ----------

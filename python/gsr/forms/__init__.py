@@ -1,1 +1,1 @@
-"""Laws with known parts: a form in which unknown functions are searched."""
+"""Laws of a known form with unknown functions."""

@@ -1,4 +1,4 @@
-"""`GSRForm`: laws of which the form is known, and some functions in it are not."""
+"""`GSRForm`: laws whose form is known except for some functions in it."""
 
 from __future__ import annotations
 
@@ -40,34 +40,36 @@ LANGUAGES = {"python": "pycode", "c": "ccode", "fortran": "fcode", "julia": "jul
 class GSRForm(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Laws of a known form with unknown functions, such as ``sin(f(x1, x2)) + g(x3)**2``.
 
-    Only the unknown functions are searched. What is printed, written and predicted is the whole.
+    Only the unknown functions are searched for. The complete law is printed, saved and used for
+    predictions.
 
     Parameters
     ----------
     form : str
-        The right side, y = ...; names before brackets that are no known functions are unknown
-        functions of the columns in the brackets, other names that are no columns are constants.
+        The right side of y = .... A name before an opening parenthesis that is not a known function
+        is an unknown function of the columns in the parentheses; other names that are not columns
+        are constants.
     regressor : GSRRegressor, optional
-        What searches the functions, with options such as `library` or `max_terms`. Its `max_time`
-        is replaced if `max_time` is given here.
+        Searches for the functions, with options such as `library` or `max_terms`. Its `max_time`
+        is replaced unless `max_time` is None here.
     units : dict, optional
-        Units of columns and of unknown functions by name. The search of a function whose unit is
-        given uses them.
+        Units of columns and of unknown functions by name. They are used in the search for a
+        function if its unit and those of its columns are given.
     max_time : float or None, default 30
-        Seconds for everything.
+        Total time in seconds.
     random_state : int, optional
-        Seed of starts and searches.
+        Seed of the starting points and of the searches.
 
     Attributes
     ----------
     parts_ : dict
-        From the name of each unknown function to its law as a SymPy expression.
+        From the name of each unknown function to its formula as a SymPy expression.
     constants_ : dict
         From the name of each constant of the form to (value, standard error).
     rmse_ : float
         Root mean square of the residuals; weighted if there are weights.
     fit_time_ : float
-        Seconds.
+        Duration of the fit in seconds.
 
     Examples
     --------
@@ -99,14 +101,14 @@ class GSRForm(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def fit(
         self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
     ) -> GSRForm:
-        """Search the unknown functions.
+        """Search for the unknown functions.
 
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
-            Features; the form names its columns, x1, x2, ... of an array.
+            Features. The form refers to the columns by name; those of an array are x1, x2, ....
         y : array of shape (n_samples,)
-            Target; the name of a series names it.
+            Target; named after the series if it is one.
         sample_weight : array of shape (n_samples,), optional
             Weights of the rows.
 
@@ -144,7 +146,9 @@ class GSRForm(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             raise GSRError(f"y must be one column, but its shape is {target.shape}")
         validation.check_finite(target[:, None], ["y"])
         if len(target) < MIN_ROWS or not np.ptp(target):
-            raise GSRError(f"y has {len(target)} rows, too few or all the same: no law to find")
+            raise GSRError(
+                f"y must have at least {MIN_ROWS} rows that are not all the same, got {len(target)}"
+            )
         weights = validation.as_weights(sample_weight, rows)
         named = getattr(self, "feature_names_in_", [f"x{k + 1}" for k in range(rows.shape[1])])
         self._names = [str(name) for name in named]
@@ -158,10 +162,13 @@ class GSRForm(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         known = {*self._names, *(part.name for part in form.parts)}
         for name in self.units or {}:
             if name not in known:
-                raise GSRError(f"units has {name!r}, which is no column and no part", "units")
+                raise GSRError(
+                    f"units has {name!r}, which is neither a column nor an unknown function",
+                    "units",
+                )
 
     def _explain(self, rows: Array, seed: int) -> Any:
-        """Return what searches laws of a part."""
+        """Return the function that searches for laws of a part."""
 
         def explain(
             part: Part, target: Array, weights: Array, seconds: float | None
@@ -210,7 +217,7 @@ class GSRForm(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def expression_(self) -> Any:
-        """The whole as a SymPy expression."""
+        """The right side of the complete law as a SymPy expression."""
         check_is_fitted(self, "_template")
         values = map(sympy.Float, self._values.tolist())
         return self._named(self._template.xreplace(dict(zip(self._symbols, values, strict=True))))
@@ -230,7 +237,7 @@ class GSRForm(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return f"{self._target_name} = {_rounded(self.expression_)}"
 
     def print(self) -> None:
-        """Print the whole and its parts."""
+        """Print the complete law, its functions and its constants."""
         parts = [f"  {name} = {_rounded(part)}" for name, part in self.parts_.items()]
         errors = [f"  {n} = {v:.6g} ± {e:.2g}" for n, (v, e) in self.constants_.items()]
         print("\n".join([str(self), *parts, *errors]))
@@ -268,9 +275,9 @@ class GSRForm(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         language : {"python", "c", "fortran", "julia"}
-            What to write; names of columns become x1, x2, ...
+            The language; columns are named x1, x2, ...
         path : str or path, optional
-            A file to write it to, too.
+            A file to which the expression is also written.
 
         Returns
         -------
@@ -287,12 +294,12 @@ class GSRForm(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return source
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a readable file; `gsr.load` gives it back.
+        """Write the fitted model to a readable file; `gsr.load` restores it.
 
         Parameters
         ----------
         path : str or path
-            The file, JSON. One that exists is replaced, in one step.
+            The JSON file. An existing file is replaced atomically.
         """
         check_is_fitted(self, "_template")
         content = {
@@ -311,7 +318,7 @@ class GSRForm(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def read(content: Mapping[str, Any]) -> GSRForm:
-    """Return the model of a file that `GSRForm.save` has written; nothing in it is run."""
+    """Return the model in a file written by `GSRForm.save`, without executing any code in it."""
     try:
         model = GSRForm(str(content["form"]))
         model._names = [str(name) for name in content["features"]]

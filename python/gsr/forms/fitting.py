@@ -16,14 +16,14 @@ from gsr.lazy import sympy
 from gsr.prior.formula_terms import exact
 from gsr.transformation import Array
 
-#: Functions that a smooth part is a sum of, beside a polynomial, and their ridge.
+#: Number of Gaussians in a smooth part, in addition to a polynomial, and their ridge penalty.
 CENTRES, RIDGE = 25, 1e-3
-#: Random starts with polynomials, and those that are followed up.
+#: Random starts with polynomials, and how many of them are continued.
 STARTS, FOLLOWED = 16, 3
 #: Residuals where the form is undefined, in units of the spread of y.
 WORST = 1e3
 STEPS = 60
-#: Directions that the rows determine less than this are open.
+#: Directions with smaller relative singular values are not determined by the rows.
 RANK = 1e-6
 
 
@@ -54,7 +54,7 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Formula:
-    """A part that is written, with symbols for its constants and their values."""
+    """A part as a formula, with symbols for its constants and their values."""
 
     part: Part
     expression: Any
@@ -136,7 +136,7 @@ class Model:
         return table(self._evaluate(*self.X.T, *inside, *theta[self.blocks[0]]), len(self.X))
 
     def linearise(self, theta: Array) -> tuple[Array, Array] | None:
-        """Return weighted residuals with those of the ridge, and their Jacobian."""
+        """Return weighted residuals, including those of the ridge penalty, and their Jacobian."""
         values, slopes = self.parts(theta)
         found = self.form_values(theta, values)
         n_parts = len(self.form.parts)
@@ -165,7 +165,7 @@ class Model:
         return found
 
     def rank(self, theta: Array) -> int:
-        """Return how many constants the rows determine: an offset of two parts is one."""
+        """Return how many constants the rows determine; a constant that two parts share is one."""
         known = self.linearise(theta)
         if known is None:
             return self.size
@@ -179,7 +179,7 @@ class Model:
         return error if math.isfinite(error) else math.inf
 
     def fit(self, theta: Array, until: float | None = None) -> Array:
-        """Minimise squares by Levenberg's and Marquardt's steps."""
+        """Minimise the sum of squares by the Levenberg-Marquardt method."""
         with np.errstate(all="ignore"):
             return self._fit(theta, until)
 
@@ -214,7 +214,7 @@ class Model:
         return math.inf if known is None else float(known[0] @ known[0])
 
     def working(self, theta: Array, name: str) -> tuple[Array, Array, Array]:
-        """Return the target of a part, given the others, with the weights of the rows, and values.
+        """Return the target of a part given the others, the weights of the rows, and its values.
 
         To first order in the residuals; rows in which the form does not depend on the part have
         no weight.
@@ -224,7 +224,7 @@ class Model:
         place = [part.name for part in self.form.parts].index(name)
         slope, left = found[:, 1 + place], self.y - found[:, 0]
         typical = float(np.median(np.abs(slope))) or 1.0
-        # A step back to the data must not be longer than first order holds.
+        # A step back to the data must stay where the first-order approximation is valid.
         fine = np.abs(slope) > 1e-2 * typical
         safe = np.where(fine, slope, 1.0)
         weights = np.where(fine, (slope * self.roots) ** 2, 0.0)
@@ -239,13 +239,13 @@ def numeric(symbols: Any, forms: Any) -> Callable[..., Any]:
 
 
 def table(values: Any, n_rows: int) -> Array:
-    """Return what a function of `numeric` gives as columns."""
+    """Return the values of a function of `numeric` as columns."""
     columns = [np.broadcast_to(np.asarray(each, dtype=float), n_rows) for each in values]
     return np.stack(columns, axis=1)
 
 
 def smooth(model_of: Callable[[int], Model], seed: int, until: float | None) -> tuple[Model, Array]:
-    """Return the form with curves as parts, fitted from several starts, and its constants."""
+    """Return the form with curves as parts, fitted from several starts, and the constants."""
     coarse = model_of(0)
     fits = []
     for start in _starts(coarse, seed):

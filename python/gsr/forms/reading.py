@@ -1,4 +1,4 @@
-"""Forms such as ``sin(f(x1, x2)) + g(x3)**2``: which functions are unknown, and of what."""
+"""Parser of forms such as ``sin(f(x1, x2)) + g(x3)**2`` with unknown functions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read(text: Any, names: Sequence[str], target_name: str) -> Form:
     expression = guarded(reader.expression, text)
     if not reader.parts:
         raise GSRError(
-            f"the form {text!r} has no unknown function, such as f({names[0]}): fit it with "
+            f"the form {text!r} has no unknown function, such as f({names[0]}); fit it with "
             "gsr.fit_formula",
             "form",
         )
@@ -61,7 +61,7 @@ class _Reader(Builder):
         called = set(CALL.findall(text))
         for name in sorted(called & set(names)):
             raise GSRError(
-                f"{name!r} is a column: call the unknown function another name, or write "
+                f"{name!r} is a column: give the unknown function another name, or write "
                 f"{name}*(...)",
                 "form",
             )
@@ -73,11 +73,13 @@ class _Reader(Builder):
     def expression(self) -> Any:
         node = parse(self.text, Grammar(self.variables, self.functions, "form"))
         for name in sorted(self.unknown & node.names()):
-            raise GSRError(f"{name!r} is an unknown function and a constant of the form", "form")
+            raise GSRError(
+                f"{name!r} is both an unknown function and a constant of the form", "form"
+            )
         found = self.build(node)
         missing = [part.name for part in self.parts.values() if not found.has(part.symbol)]
         if missing:
-            raise GSRError(f"the form does not depend on its part {missing[0]!r}", "form")
+            raise GSRError(f"the form does not depend on the function {missing[0]!r}", "form")
         return found
 
     def by_name(self, name: str) -> Any:
@@ -85,24 +87,26 @@ class _Reader(Builder):
             return super().by_name(name)
         self.check_called(name)
         if name == self.target_name:
-            raise GSRError(f"the form has the target {name!r} in it: give its right side", "form")
+            raise GSRError(
+                f"the form contains the target {name!r}: give only the right side", "form"
+            )
         near = nearest_name(name, self.variables)
         if near is not None:
-            raise GSRError(f"{name!r} in the form is no column; did you mean {near!r}?", "form")
+            raise GSRError(f"{name!r} in the form is not a column; did you mean {near!r}?", "form")
         return self.letters.setdefault(name, sympy.Symbol(name + "_", real=True))
 
     def called(self, name: str, arguments: Sequence[Any]) -> Any:
         if name not in self.unknown:
             return super().called(name, arguments)
         if name == self.target_name:
-            raise GSRError(f"the unknown function {name!r} is called like the target", "form")
+            raise GSRError(f"the unknown function {name!r} has the name of the target", "form")
         place = {column(k): k for k in range(len(self.names))}
         for each in arguments:
             if each not in place:
                 shown = str(each).rstrip("_")
                 hint = suggestion(shown, self.names, otherwise_list=True)
                 raise GSRError(
-                    f"the unknown function {name!r} must be one of columns, but has {shown!r}"
+                    f"the arguments of the unknown function {name!r} must be columns, got {shown!r}"
                     f"{hint}",
                     "form",
                 )
@@ -110,16 +114,16 @@ class _Reader(Builder):
             name, sympy.Symbol(f"{name}_part", real=True), tuple(place[a] for a in arguments)
         )
         if len(set(part.columns)) < len(part.columns):
-            raise GSRError(f"the unknown function {name!r} has a column twice", "form")
+            raise GSRError(f"the unknown function {name!r} has the same column twice", "form")
         if self.parts.setdefault(name, part) != part:
-            raise GSRError(f"the unknown function {name!r} has different columns", "form")
+            raise GSRError(f"the unknown function {name!r} is used with different columns", "form")
         return part.symbol
 
 
 def inverse(form: Form) -> Any:
-    """Return what the only part of a form is, as an expression of `y`; None if that is not plain.
+    """Return the only part of a form as an expression of `y`; None if it cannot be isolated.
 
-    The part must stand once, under functions with one inverse.
+    The part must occur once, inside functions with a unique inverse.
     """
     if len(form.parts) > 1 or form.constants:
         return None
@@ -138,7 +142,7 @@ def inverse(form: Form) -> Any:
 
 
 def _undone(outer: Any, inner: Any, value: Any) -> Any:
-    """Return what an argument is where a function of it has a value."""
+    """Return the value of an argument of a function, given the value of the function."""
     others = [each for each in outer.args if each != inner]
     if outer.is_Add:
         return value - sympy.Add(*others)

@@ -1,10 +1,10 @@
 """The search for the parts of a form.
 
-All parts are fitted as smooth curves first. Then one after the other becomes a formula: a search
-explains its working target, which is its value plus the residual of the form over the slope of the
-form, weighted by the square of that slope (as in local scoring of generalized additive models). The
-others are fitted again beside each formula. When all are formulas, each is searched once more given
-the others, and all constants are fitted together.
+All parts are first fitted as smooth curves, and then replaced by formulas one after the other. The
+target of each search is the value of the part plus the residual of the form divided by the slope of
+the form, weighted by the square of that slope (as in local scoring of generalized additive models).
+The other parts are fitted again for each candidate formula. Once all parts are formulas, each is
+searched for again given the others, and all constants are fitted together.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from gsr.lazy import sympy
 from gsr.selection import FrontEntry
 from gsr.transformation import Array
 
-#: Parts of the time for the curves, and until the last search has ended.
+#: Parts of the time after which the curves and the last search must have ended.
 CURVES, SEARCHES = 0.15, 0.9
-#: Searches of each part, and its laws that are compared in the form.
+#: Number of searches for each part, and of its laws that are compared in the form.
 ROUNDS, COMPARED = 3, 6
-#: Part of the time for a search at least.
+#: Least part of the time for a search.
 LEAST_SHARE = 0.05
-#: A formula replaces another if the description gets shorter by so many bits.
+#: A formula replaces another if the description becomes shorter by more than this many bits.
 LEAST_GAIN = 1.0
-#: Errors below this part of the spread of y are all the same: rounding.
+#: Errors below this part of the spread of y are treated as rounding errors.
 EXACT = 1e-9
 
-#: Explains a target by some columns with weights, in so many seconds.
+#: Searches for laws of a part, given its target, weights and time limit.
 Explain = Callable[[Part, Array, Array, float | None], list[FrontEntry]]
 
 
@@ -92,7 +92,7 @@ def search(
             state = _with_curves(form, X, y, weights, seed, until(CURVES))
         end = until(SEARCHES)
         waiting = _by_noise(state) * ROUNDS
-        last: dict[str, State] = {}  # what each part was searched in
+        last: dict[str, State] = {}  # the state in which each part was last searched for
         while waiting:
             part = waiting.pop(0)
             left = None if end is None else end - time.perf_counter()
@@ -139,7 +139,7 @@ def _with_curves(
 
 
 def _by_noise(state: State) -> list[Part]:
-    """Return the parts, first the one whose target has the least noise for its spread."""
+    """Return the parts, ordered by the noise of their targets relative to the spread."""
 
     def noise(part: Part) -> float:
         target, weights, values = state.model.working(state.theta, part.name)
@@ -153,7 +153,7 @@ def _by_noise(state: State) -> list[Part]:
 
 
 def _searched(state: State, part: Part, explain: Explain, seconds: float | None) -> State:
-    """Return the form with the formula of a part that describes the rows shortest."""
+    """Return the form with the formula of a part that gives the shortest description."""
     target, weights, _ = state.model.working(state.theta, part.name)
     until = None if seconds is None else time.perf_counter() + 2.0 * seconds
     found = []
@@ -173,7 +173,7 @@ def _searched(state: State, part: Part, explain: Explain, seconds: float | None)
 
 
 def expression_of(entry: FrontEntry, part: Part) -> Any:
-    """Return the right side of a law of a part itself in x1, x2, ..."""
+    """Return the right side of a law of a part in x1, x2, ..."""
     names = entry.equation.feature_names
     places = zip(names, part.columns, strict=True)
     symbols = {sympy.Symbol(name, real=True): column(k) for name, k in places}
@@ -182,6 +182,6 @@ def expression_of(entry: FrontEntry, part: Part) -> Any:
 
 
 def compared(entries: Iterator[FrontEntry] | list[FrontEntry]) -> list[FrontEntry]:
-    """Return the laws with the shortest description; they leave y as it is."""
+    """Return the laws with the shortest descriptions among those that do not transform y."""
     known = [each for each in entries if not each.transformed]
     return sorted(known, key=lambda each: each.length)[:COMPARED]

@@ -1,1 +1,1 @@
-"""One law for several groups of rows: the structure is shared, constants may differ."""
+"""One law for several groups of rows: they share the structure, but constants may differ."""

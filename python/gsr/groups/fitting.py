@@ -1,4 +1,4 @@
-"""One structure fitted to several groups of rows, with constants of a group and shared ones."""
+"""One structure fitted to several groups of rows, with group constants and shared constants."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from gsr.transformation import Array
 
 Mask = npt.NDArray[np.bool_]
 STEPS = 40
-#: Damping at least, so that a group with few rows leaves no constant open.
+#: Least damping, so that all constants of a group with few rows are determined.
 LEAST_DAMPING = 1e-12
-#: Errors below this part of the spread of y are all the same: rounding.
+#: Errors below this part of the spread of y are treated as rounding errors.
 EXACT = 1e-9
 
 
@@ -34,7 +34,7 @@ class GroupedRows:
 
     @cached_property
     def parts(self) -> list[Training]:
-        """The rows of each group, with the weights that they have among all rows."""
+        """The rows of each group, with their weights relative to all rows."""
         return [self._part(np.flatnonzero(self.codes == k)) for k in range(self.n_groups)]
 
     @property
@@ -44,11 +44,11 @@ class GroupedRows:
 
     @property
     def fewest(self) -> int:
-        """Rows of the smallest group."""
+        """The number of rows of the smallest group."""
         return int(np.bincount(self.codes).min())
 
     def bits(self, squares: float, n_constants: int) -> float:
-        """Return the bits of residuals and of so many constants in all groups together."""
+        """Return the bits of the residuals and of `n_constants` constants in all groups."""
         data, n_rows = self.data, len(self.data.y)
         if n_rows <= n_constants or not math.isfinite(squares):
             return math.inf
@@ -61,7 +61,7 @@ class GroupedRows:
 
     @property
     def rounding(self) -> float:
-        """Sum of squares that rounding may leave."""
+        """Sum of squares that is attributed to rounding errors."""
         return len(self.data.y) * (EXACT * self.data.spread) ** 2
 
     def _part(self, rows: npt.NDArray[np.intp]) -> Training:
@@ -72,7 +72,7 @@ class GroupedRows:
 
 @dataclass(frozen=True, eq=False)
 class GroupedFit:
-    """A structure with its constants in each group.
+    """A structure with its constants for each group.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class GroupedFit:
     around : list of Linearised
         Residuals and Jacobian of each group.
     rows : GroupedRows
-        What it is fitted to.
+        The rows to which it is fitted.
     """
 
     law: FittedLaw
@@ -96,13 +96,13 @@ class GroupedFit:
 
     @property
     def n_constants(self) -> int:
-        """Shared constants, and those of all groups."""
+        """The number of shared constants and of those of all groups."""
         n_local = int(self.local.sum())
         return len(self.local) - n_local + n_local * self.rows.n_groups
 
     @cached_property
     def squares(self) -> float:
-        """Sum of squared residuals, rounding at least."""
+        """Sum of squared residuals, at least that of rounding errors."""
         found = sum(float(each.residual @ each.residual) for each in self.around)
         return max(found, self.rows.rounding)
 
@@ -113,17 +113,17 @@ class GroupedFit:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the residuals are rounding."""
+        """Whether the residuals are rounding errors."""
         return self.squares <= self.rows.rounding
 
     @property
     def freedom(self) -> int:
-        """Rows less constants."""
+        """Degrees of freedom: rows minus constants."""
         return len(self.rows.data.y) - self.n_constants
 
     @cached_property
     def bits(self) -> float:
-        """Description length; infinite if some group has fewer rows than constants of its own."""
+        """Description length; infinite if a group has fewer rows than group constants."""
         if int(self.local.sum()) > self.rows.fewest:
             return math.inf
         data = self.rows.data
@@ -178,7 +178,7 @@ class GroupedFit:
 
 
 def _aligned(around: Sequence[Linearised], values: Array) -> list[Linearised]:
-    """Return linearised groups whose solutions are constants, instead of steps from `values`."""
+    """Return linearised groups whose solutions are the constants, not steps from `values`."""
     return [
         Linearised(np.column_stack([each.jacobian, each.residual + each.jacobian @ own]), 0)
         for each, own in zip(around, values, strict=True)
@@ -186,14 +186,14 @@ def _aligned(around: Sequence[Linearised], values: Array) -> list[Linearised]:
 
 
 def _least_squares(around: Sequence[Linearised], local: Mask) -> float:
-    """Return the least sum of squares of linearised groups."""
+    """Return the least sum of squares over all linearised groups."""
     steps = _steps(around, local, 0.0)
     left = [each.residual - each.jacobian @ step for each, step in zip(around, steps, strict=True)]
     return float(sum(each @ each for each in left))
 
 
 def _eliminated(each: Linearised, local: Mask, damping: float) -> tuple[Array, Array]:
-    """Return R of a group: rows that determine its own constants, and what is left for others."""
+    """Return the QR factor R of a group: rows for its own constants, and the remaining rows."""
     own, n_local = each.jacobian[:, local], int(local.sum())
     damped = np.zeros((n_local, len(local) + 1))
     damped[:, :n_local] = math.sqrt(max(damping, LEAST_DAMPING)) * np.diag(norms(own))
@@ -225,7 +225,7 @@ def _steps(around: Sequence[Linearised], local: Mask, damping: float) -> Array:
 
 
 def around(law: FittedLaw, values: Array, rows: GroupedRows) -> list[Linearised] | None:
-    """Return the law around its constants in each group; None if a row has no solution."""
+    """Return the law linearised at its constants in each group; None if a row has no solution."""
     found = []
     for own, part in zip(values, rows.parts, strict=True):
         if not np.isfinite(own).all():
@@ -250,9 +250,9 @@ def _around(law: FittedLaw, part: Training) -> Linearised | None:
 def fit(
     law: FittedLaw, values: Array, local: Mask, rows: GroupedRows, until: float | None = None
 ) -> GroupedFit | None:
-    """Minimise the sum of squares over constants of groups and shared ones.
+    """Minimise the sum of squares over group constants and shared constants.
 
-    Shared constants start from the median of `values` over the groups. None if the law is
+    Shared constants start from the median of `values` over the groups. Return None if the law is
     undefined there.
     """
     values = values.copy()
@@ -278,7 +278,7 @@ def fit(
 
 
 def fitted_alone(law: FittedLaw, rows: GroupedRows) -> Array | None:
-    """Return the constants of a law fitted to each group by itself; None if that fails."""
+    """Return the constants of a law fitted to each group separately; None if a fit fails."""
     found = []
     for part in rows.parts:
         try:
@@ -292,14 +292,14 @@ def fitted_alone(law: FittedLaw, rows: GroupedRows) -> Array | None:
 
 
 def shared_as_they_are(law: FittedLaw) -> Mask:
-    """Return which constants are coefficients of f, the others being shared at first."""
+    """Return which constants are coefficients of f; the others are shared at first."""
     return np.arange(len(constants(law))) < len(law.alpha)
 
 
 def best_sharing(
     law: FittedLaw, rows: GroupedRows, until: float | None = None, *, all_local: bool = False
 ) -> GroupedFit | None:
-    """Return the fit with the shortest description over which constants are shared."""
+    """Return the fit with the shortest description among the choices of shared constants."""
     start = np.tile(constants(law), (rows.n_groups, 1))
     alone = fitted_alone(law, rows)
     every = np.ones(start.shape[1], dtype=bool)
@@ -316,7 +316,7 @@ def best_sharing(
 
 
 def _climb(best: GroupedFit, known: list[GroupedFit], until: float | None) -> GroupedFit:
-    """Share or free one constant after the other while the description gets shorter."""
+    """Share or free one constant at a time while the description becomes shorter."""
     widest = max(known, key=lambda each: int(each.local.sum()))
     while not is_late(until):
         tried = []
@@ -334,7 +334,7 @@ def _climb(best: GroupedFit, known: list[GroupedFit], until: float | None) -> Gr
 
 
 def _freed(best: GroupedFit, widest: GroupedFit, k: int) -> Array:
-    """Return the constants with one of them as it is where each group has its own."""
+    """Return the constants, with constant k taken from the fit in which groups differ most."""
     values = best.values.copy()
     values[:, k] = widest.values[:, k]
     return values

@@ -1,4 +1,4 @@
-"""Labels of groups, as users give them: arrays, or a column of a data frame."""
+"""Labels of groups, given as an array or as a column of a data frame."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from gsr.exceptions import GSRError, suggestion
 
-#: What groups are called if they have no name.
+#: Name of the groups if none is given.
 NAME = "group"
 
 
@@ -36,7 +36,7 @@ def ungrouped(X: Any, groups: Any) -> tuple[Any, Labels]:
         columns = [str(name) for name in getattr(X, "columns", ())]
         if groups not in columns:
             hint = suggestion(groups, columns, otherwise_list=bool(columns))
-            where = "X has no such column" if columns else "X is no data frame: give an array"
+            where = "X has no such column" if columns else "X is not a data frame: pass an array"
             raise GSRError(f"groups={groups!r}, but {where}{hint}")
         return X.drop(columns=groups), Labels(X[groups], groups)
     labels = np.asarray(groups, dtype=object)
@@ -52,6 +52,6 @@ def labels_for(X: Any, groups: Any, equation: Any) -> tuple[Any, Labels]:
         raise GSRError("the model was fitted without groups")
     if groups is None:
         if known.column not in map(str, getattr(X, "columns", ())):
-            raise GSRError(f"the law has constants of each {known.column}: give groups")
+            raise GSRError(f"the law has constants for each {known.column}: pass groups")
         groups = known.column
     return ungrouped(X, groups)

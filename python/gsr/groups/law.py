@@ -1,4 +1,4 @@
-"""Laws with constants per group, written as laws in which these constants are further columns."""
+"""Laws with group constants, written as laws in which these constants are additional columns."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from gsr.selection.target_scale import refine
 from gsr.selection.uncertainty import uncertainty
 from gsr.transformation import Array
 
-#: Names of constants of a group; those of variables are left out.
+#: Names of group constants; names of variables are skipped.
 LETTERS = "abckpqrsuvw"
-#: Constants differ by more than their errors if chance would do so with less probability.
+#: Significance level of the test whether constants differ between groups.
 BY_CHANCE = 0.01
-#: Relative difference of two forms of one law.
+#: Relative tolerance in the comparison of two forms of one law.
 SAME = 1e-6
-#: Numbers that stand for constants of a group inside functions while these are decoded.
+#: Numbers that replace group constants inside functions during decoding.
 FIRST_MARK = 1_000_000.5
 
 
@@ -52,7 +52,7 @@ class GroupTable:
     Parameters
     ----------
     column : str
-        What the groups are called.
+        Name of the groups.
     labels : tuple of str
         The groups.
     law : FittedLaw
@@ -62,11 +62,12 @@ class GroupTable:
     local : array of bool
         Which constants differ from group to group.
     descriptions : tuple of str
-        What each constant is: ``"coefficient of sin(c1 x)"``, ``"c1"`` or ``"constant"``.
+        Description of each constant: ``"coefficient of sin(c1 x)"``, ``"c1"`` or ``"constant"``.
     letters : tuple of str
-        What the constants of a group are called in the equation.
+        Names of the group constants in the equation.
     chances : array
-        For each constant the probability that its values in the groups differ so much by chance.
+        For each constant, the probability that its values differ this much between groups by
+        chance.
     """
 
     column: str
@@ -96,7 +97,7 @@ class GroupTable:
 
     @property
     def names(self) -> list[str]:
-        """Names of all constants: letters of those of a group, descriptions of shared ones."""
+        """Names of all constants: letters of group constants, descriptions of shared ones."""
         letters = iter(self.letters)
         pairs = zip(self.local, self.descriptions, strict=True)
         return [next(letters) if own else name for own, name in pairs]
@@ -116,7 +117,7 @@ class GroupTable:
     def with_group(self, label: str, rows: Training) -> GroupTable:
         """Return the table with another group, whose constants are fitted to its rows."""
         if label in self.labels:
-            raise GSRError(f"the group {label!r} is fitted already")
+            raise GSRError(f"the group {label!r} has already been fitted")
         n_local = int(self.local.sum())
         if len(rows.y) < max(n_local, 1):
             raise GSRError(
@@ -167,7 +168,7 @@ class GroupTable:
             yield (label, *(f"{value:.5g} ± {error:.1g}" for value, error in numbers))
 
     def intervals(self, freedom: int, level: float) -> dict[str, tuple[float, float, float]]:
-        """Return each constant with its confidence interval; a group's as ``"a[label]"``."""
+        """Return each constant with its interval; group constants are named ``"a[label]"``."""
         from scipy.special import stdtrit
 
         reach = float(stdtrit(max(freedom, 1), 0.5 + level / 2.0))
@@ -181,7 +182,7 @@ class GroupTable:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupedEquation(Equation):
-    """A law in which the constants of a group are columns after the features."""
+    """A law in which the group constants are columns after the features."""
 
     groups: GroupTable | None = None
 
@@ -193,7 +194,7 @@ class GroupedEquation(Equation):
 
     @property
     def n_features(self) -> int:
-        """Columns of features, without those of constants."""
+        """The number of feature columns, without those of constants."""
         return len(self.feature_names) - len(self.table.letters)
 
     def augmented(self, X: Array, groups: Iterable[Any]) -> Array:
@@ -218,14 +219,14 @@ def entry_of(
 
 
 def with_shared(entry: FrontEntry, names: Iterable[str], rows: GroupedRows) -> FrontEntry:
-    """Return a law fitted again with some constants of groups shared by all."""
+    """Return a law fitted again with some of its group constants shared by all groups."""
     equation = entry.equation
     assert isinstance(equation, GroupedEquation), "it is a law with groups"
     table, local = equation.table, equation.table.local.copy()
     for name in names:
         if name not in table.letters:
             hint = suggestion(name, table.letters, otherwise_list=True)
-            raise GSRError(f"{name!r} is no constant of the groups{hint}")
+            raise GSRError(f"{name!r} is not a group constant{hint}")
         local[table.names.index(name)] = False
     known = table.constants[: rows.n_groups]
     fitted = fit_groups(table.law, known, local, rows)
@@ -277,7 +278,7 @@ def _augmented(fit: GroupedFit) -> Array:
 
 
 def _is_same(law: FittedLaw, rows: Training, fit: GroupedFit) -> bool:
-    """Whether the law with columns has the values of the law with constants."""
+    """Whether the law with columns for constants has the same values as the law itself."""
     found = evaluate(law.phi, rows.library, rows.X) @ law.alpha
     wanted = np.empty_like(found)
     for k, part in enumerate(fit.rows.parts):
@@ -308,7 +309,7 @@ def _table(
 
 
 class _Symbols(Decoder):
-    """Decodes rows in which marked weights are constants of a group."""
+    """Decodes rows in which marked weights are group constants."""
 
     marks: dict[float, Any]
 
@@ -320,7 +321,7 @@ class _Symbols(Decoder):
 def _with_columns(
     fit: GroupedFit, names: Sequence[str], target_name: str, column: str
 ) -> tuple[FittedLaw, tuple[str, ...]]:
-    """Return the law with a column for each constant of a group, and the names of these."""
+    """Return the law with a column for each group constant, and the names of the columns."""
     data, values = fit.rows.data, fit.values[0].copy()
     d, n_phi = len(names), len(fit.law.phi)
     own = np.flatnonzero(fit.local)
@@ -348,7 +349,7 @@ def _letters(count: int, taken: set[str]) -> list[str]:
 
 
 def can_be_local(law: FittedLaw, library: Library) -> bool:
-    """Whether the constants of a law may differ from group to group: they must stand in f."""
+    """Whether the constants of a law may differ between groups: they must all be in f."""
     in_target = any(place.side == "psi" for place in weights(law))
     is_law = law.complexity <= CONSTANT_LAW or not all(is_constant(m, library) for m in law.phi)
     return len(law.psi) == 1 and not in_target and len(law.phi) > 0 and is_law

@@ -1,4 +1,4 @@
-"""The rows of a search in groups, checked."""
+"""Validation of the rows of a search in groups."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SHARED = ("auto", "none")
 FEWEST = 2
-#: Labels that a message lists.
+#: Number of labels listed in a message.
 LISTED = 8
 
 
@@ -31,7 +31,7 @@ def asked(
     groups: Any,
     shared: str,
 ) -> Asked:
-    """Return what is asked of a search in groups, if the rows are fit for it."""
+    """Validate the rows and return the specification of a search in groups."""
     _check(model, y, x_sigma)
     if shared not in SHARED:
         raise GSRError(f"shared must be one of {SHARED}, got {shared!r}")
@@ -66,7 +66,7 @@ def _texts(labels: Sequence[Any], n_rows: int) -> list[str]:
 
 def _check_sizes(labels: Sequence[str], counts: Any) -> None:
     if len(labels) < 2:
-        raise GSRError(f"there is only one group, {labels[0]!r}: leave out groups")
+        raise GSRError(f"there is only one group, {labels[0]!r}: fit without groups")
     few = [label for label, count in zip(labels, counts, strict=True) if count < FEWEST]
     if few:
         shown = ", ".join(map(repr, few[:LISTED])) + ", ..." * (len(few) > LISTED)
@@ -74,7 +74,7 @@ def _check_sizes(labels: Sequence[str], counts: Any) -> None:
 
 
 def _check(model: GSRRegressor, y: Any, x_sigma: Any) -> None:
-    """Refuse what is not known of groups."""
+    """Raise an error for options that are not supported with groups."""
     parameters, shape = model.get_params(deep=False), np.shape(y)
     given = {
         "several targets": len(shape) == 2 and shape[1] > 1,

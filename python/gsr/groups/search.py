@@ -1,10 +1,10 @@
 """The search for one structure in all groups.
 
-Rows of a group are few, and pooled rows follow one law only up to the constants of their groups. So
-structures are proposed by several searches: on the pooled target, on the target divided by a scale
-and less an offset of each group, and in the largest groups alone. The scales and offsets are those
-with which a smooth curve through the features fits all groups best. Every structure is then fitted
-to all groups with constants of their own or shared, and described with them.
+A group has few rows, and pooled rows follow one law only up to the constants of their groups. So
+structures are proposed by several searches: on the pooled target, on the target minus an offset and
+divided by a scale for each group, and in the largest groups alone. The scales and offsets are those
+with which a smooth curve in the features fits all groups best. Every structure is then fitted to
+all groups, with each constant shared or not, and the shortest description is chosen.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ from gsr.session import Session
 from gsr.threads import one_thread
 from gsr.transformation import Array
 
-#: Parts of the time after which searches, and a rough comparison of their laws, have ended.
+#: Parts of the time after which searches, and a rough comparison of their laws, must have ended.
 SEARCHES, COMPARISON = 0.6, 0.75
-#: Structures that are fitted with all ways to share constants however late it is.
+#: Number of structures that are fitted with all ways to share constants even after the time limit.
 ALWAYS = 2
-#: Groups that are searched alone.
+#: Number of groups that are searched alone.
 ALONE = 3
-#: Structures that are fitted with all ways to share constants, and entries that are made of them.
+#: Number of structures fitted with all ways to share constants, and of entries made from them.
 COMPARED, SHOWN = 16, 12
 #: Rows and rounds of the smooth fit.
 SMOOTH_ROWS, ROUNDS = 400, 12
-#: Relative difference of the errors of two ways to write one law.
+#: Relative difference of errors below which two fits are the same law.
 ALIKE = 1e-7
 #: Steps of the fit of a structure to one group.
 ALONE_STEPS = 30
@@ -60,16 +60,16 @@ RIDGES = (1e-6, 1e-4, 1e-2, 1.0)
 
 
 class View(NamedTuple):
-    """What one of the searches looks at."""
+    """The rows of one of the searches."""
 
     rows: Rows
-    #: Whether its laws may transform the target: not where the groups' offsets were taken away.
+    #: Whether laws may transform the target; not allowed if the offsets were subtracted.
     transforms: bool
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What is asked of a search in groups."""
+    """Specification of a search in groups."""
 
     parameters: Mapping[str, Any]
     settings: Mapping[str, Any]
@@ -79,13 +79,13 @@ class Asked:
     target_name: str
     column: str
     labels: Sequence[str]
-    #: Whether each group has all constants for itself.
+    #: Whether all constants differ between groups.
     all_local: bool
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a search in groups has found: entries with the shortest description first."""
+    """Result of a search in groups: entries with the shortest description first."""
 
     entries: list[FrontEntry]
     result: SearchResult
@@ -94,7 +94,7 @@ class Found:
 
 
 def search(asked: Asked, report: Callable[[Progress], object]) -> Found:
-    """Search structures, and fit them to the groups."""
+    """Search for structures, and fit them to the groups."""
     started = time.perf_counter()
     max_time: float | None = asked.parameters["max_time"]
     ends = [None if max_time is None else started + part * max_time for part in (COMPARISON, 1.0)]
@@ -121,7 +121,7 @@ def search(asked: Asked, report: Callable[[Progress], object]) -> Found:
 
 
 def _problem(asked: Asked, view: View, n_views: int) -> Problem:
-    """Return the problem of a view, with its part of the effort."""
+    """Return the problem of a view, with its share of time and evaluations."""
     parameters, settings = dict(asked.parameters), dict(asked.settings)
     for name, setting in (("max_evals", "max_evaluations"), ("max_generations",) * 2):
         if parameters[name] is not None:
@@ -160,7 +160,7 @@ def _result(
 
 
 def _views(asked: Asked) -> Iterator[View]:
-    """Yield what the searches look at."""
+    """Yield the views on which searches run."""
     rows, codes = asked.rows, asked.codes
     yield View(rows, True)
     for with_offset in (False, True):
@@ -204,7 +204,7 @@ def _scales(rows: Rows, codes: npt.NDArray[np.intp], with_offset: bool) -> tuple
 
 
 def _kernel(X: Array) -> Array:
-    """Return a Gaussian kernel of the features, with a width at which neighbours are alike."""
+    """Return a Gaussian kernel of the standardised features."""
     spread = X.std(axis=0)
     scaled = X / np.where(spread > 0.0, spread, 1.0)
     squares = ((scaled[:, None, :] - scaled[None, :, :]) ** 2).sum(axis=2)
@@ -222,7 +222,7 @@ def _smooth(kernel: Array, y: Array, weights: Array) -> Array:
         left = dual / np.diag(inverse)
         error = float(np.average(left**2, weights=weights))
         if error < best:
-            # What other rows say of each: the scale of a group must not come from its own row.
+            # Leave-one-out values: the scale of a group must not be affected by its own row.
             best, curve = error, y - left
     return curve
 
@@ -237,7 +237,7 @@ def _compared(
     rough_until: float | None,
     until: float | None,
 ) -> list[GroupedFit]:
-    """Return the structures as they fit all groups, shortest description first."""
+    """Return the structures fitted to all groups, shortest description first."""
     found_laws = sorted(map(FittedLaw.of, without_repeats(laws)), key=lambda law: law.complexity)
     structures = [law for law in found_laws if can_be_local(law, rows.data.library)]
     rough = [(_rough(law, rows), law) for law in in_time(structures, rough_until, COMPARED)]
@@ -269,9 +269,9 @@ def _are_alike(one: GroupedFit, other: GroupedFit) -> bool:
 
 
 def _rough(law: FittedLaw, rows: GroupedRows) -> float:
-    """Return about the description length with coefficients of the groups, or with all constants.
+    """Return an estimate of the description length, with coefficients or all constants per group.
 
-    Functions with constants inside are fitted to each group only where the target is y itself.
+    Inner constants are fitted to each group only if the target is y itself.
     """
     n_inner = len(constants(law)) - len(law.alpha)
     squares = [(_squares_of_coefficients(law, rows), n_inner, len(law.alpha))]
@@ -282,7 +282,7 @@ def _rough(law: FittedLaw, rows: GroupedRows) -> float:
 
 
 def _squares_of_coefficients(law: FittedLaw, rows: GroupedRows) -> float:
-    """Return the sum of squares with coefficients of each group, to first order in the errors."""
+    """Return the sum of squares with coefficients per group, to first order in the errors."""
     data = rows.data
     scale = TargetScale(law, data)
     size = np.abs(scale.slope(data.y))
@@ -302,7 +302,7 @@ def _squares_of_coefficients(law: FittedLaw, rows: GroupedRows) -> float:
 
 
 def _squares_alone(law: FittedLaw, rows: GroupedRows) -> float:
-    """Return the sum of squares with all constants fitted to each group by itself."""
+    """Return the sum of squares with all constants fitted to each group separately."""
     total, free = 0.0, [True] * len(constants(law))
     for part in rows.parts:
         found = part.fitter.refine(law.psi, law.phi, law.alpha, ALONE_STEPS, free)

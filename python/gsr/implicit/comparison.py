@@ -1,4 +1,4 @@
-"""Forms compared with each other: which are fitted, which are laws, and the front."""
+"""Comparison of forms: which of them are fitted, which are laws, and the front."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from gsr.implicit.variants import variants
 from gsr.selection.criteria import BITS_OF_LAW
 from gsr.transformation import Array
 
-#: What forms leave before they are fitted, relative to independent columns, if it is less.
+#: Least residual that is assumed for a form before it is fitted, relative to independent columns.
 ROUGH = 1e-6
-#: What a law explains at least of the scatter of independent columns.
+#: Least part of the scatter of independent columns that a law explains.
 LEAST_SCORE = 0.75
 
 
@@ -37,7 +37,7 @@ class Comparison:
         return any(law.level == "rounding" for law in self.laws)
 
     def add(self, forms: Iterable[Form], most: int) -> None:
-        """Fit those of the forms, and of other forms of the same laws, that are short to write."""
+        """Fit the `most` forms, or variants of them, with the shortest descriptions."""
         ranked: list[tuple[float, int, Form]] = []
         for form in chain.from_iterable(map(self._variants, forms)):
             if form.key not in self.seen and len(form.used) > 1:
@@ -55,7 +55,7 @@ class Comparison:
             return []
 
     def _rough_bits(self, form: Form) -> float:
-        """Return about the bits of a form, with its constants as they are."""
+        """Return an estimate of the bits of a form, with its present constants."""
         here, apart = (form.distances(X, self.scale) for X in (self.X, self.apart))
         if not np.isfinite(here).all() or not (spread := spread_of(apart)):
             return math.inf
@@ -64,12 +64,12 @@ class Comparison:
 
 
 def is_law(law: ImplicitLaw) -> bool:
-    """Tell whether a law says more than independent columns would."""
+    """Return whether a law describes the rows better than independent columns would."""
     return len(law.form.used) > 1 and law.bits < -BITS_OF_LAW and law.score > LEAST_SCORE
 
 
 def front(laws: Iterable[ImplicitLaw]) -> list[ImplicitLaw]:
-    """Return the laws of a shorter description than all simpler ones, simplest first."""
+    """Return the laws with a shorter description than all simpler ones, simplest first."""
     kept: list[ImplicitLaw] = []
     for law in sorted(laws, key=lambda law: (law.complexity, law.bits)):
         if not kept or law.bits < kept[-1].bits:

@@ -26,28 +26,28 @@ from gsr.threads import one_thread
 from gsr.transformation import Array
 from gsr.wording import LEVELS
 
-#: Rows on which forms are compared; those of the front are fitted on all.
+#: Number of rows on which forms are compared; those of the front are fitted on all rows.
 MOST_ROWS = 1000
 LEAST_ROWS = 10
-#: Forms of the scan, and of each regressor, that are fitted.
+#: Number of forms from the scan, and from each regressor, that are fitted.
 FITTED, OF_REGRESSOR = 25, 6
 
 
 class GSRImplicit(BaseEstimator):  # type: ignore[misc]
-    """Implicit laws F(x1, ..., xn) = 0: no column is the target.
+    """Implicit laws F(x1, ..., xn) = 0 between columns without a target.
 
-    Sums of simple terms are compared by what they leave, relative to what they leave of
-    independent columns. Then a `GSRRegressor` searches laws with each column as target. All laws
-    are brought into symmetric forms, such as ``p V/(n T) = 8.314``, and fitted by least squares of
-    orthogonal distances: every column may have noise. What holds for any data is no law.
+    Sums of simple terms are ranked by their residuals, relative to those on independent columns.
+    Then a `GSRRegressor` searches for laws with each column in turn as the target. All laws are
+    rewritten in symmetric forms, such as ``p V/(n T) = 8.314``, and fitted by least squares of
+    orthogonal distances, since every column may be noisy. Trivial identities are rejected.
 
     Parameters
     ----------
     regressor : GSRRegressor, optional
-        What searches laws with each column as target, with options such as `library`. Its
-        `max_time` is replaced if `max_time` is given here.
+        Searches for laws with each column as the target, with options such as `library`. Its
+        `max_time` is replaced unless `max_time` is None here.
     max_time : float or None, default 20
-        Seconds of the searches, divided evenly among the columns; no search begins after them.
+        Time of the searches in seconds, divided evenly among the columns.
     random_state : int, optional
         Seed of the searches.
 
@@ -59,14 +59,14 @@ class GSRImplicit(BaseEstimator):  # type: ignore[misc]
         Laws whose description is shorter than that of all simpler ones, simplest first; the last
         is `equation_`.
     level_ : str
-        What the law leaves: ``"rounding"`` (it is exact), ``"noise"``, ``"above"`` (it is an
-        approximation), ``"unknown"`` (too few rows to tell); ``"no law"`` if there is none.
+        Verdict on the residuals: ``"rounding"`` (the law is exact), ``"noise"``, ``"above"`` (it
+        is an approximation), ``"unknown"`` (too few rows to tell); ``"no law"`` if none was found.
     left_out_ : list of str
-        Columns that are constant or repeat another one.
+        Columns that are constant or repeat another column.
     n_features_in_, feature_names_in_
         As in scikit-learn.
     fit_time_ : float
-        Seconds.
+        Duration of the fit in seconds.
 
     Examples
     --------
@@ -106,12 +106,12 @@ class GSRImplicit(BaseEstimator):  # type: ignore[misc]
         X : array or data frame of shape (n_samples, n_features)
             The columns.
         y : None
-            Not used; there for pipelines.
+            Ignored; present for API consistency.
         feature_names : sequence of str, optional
-            Names of the columns; those of a data frame, or x1, x2, ..., unless given.
+            Names of the columns; by default those of a data frame, or x1, x2, ....
         sigma : array of shape (n_features,), optional
-            Standard deviations of the noise of the columns, in which distances are measured; those
-            of the columns themselves unless given.
+            Standard deviations of the noise of the columns, which are the units of distances; by
+            default the standard deviations of the columns themselves.
 
         Returns
         -------
@@ -154,7 +154,7 @@ class GSRImplicit(BaseEstimator):  # type: ignore[misc]
         return np.asarray(validation.as_sigma(sigma, table[0]))
 
     def _kept(self, table: Array) -> list[int]:
-        """Return the columns that vary and repeat no other; warn of the others."""
+        """Return the columns that vary and do not repeat another; warn about the others."""
         kept: list[int] = []
         self.left_out_: list[str] = []
         for j, column in enumerate(table.T):
@@ -166,14 +166,14 @@ class GSRImplicit(BaseEstimator):  # type: ignore[misc]
                 continue
             self.left_out_.append(self.names_[j])
             warnings.warn(
-                f"the column {self.names_[j]!r} {why}, and is left out", UserWarning, stacklevel=3
+                f"the column {self.names_[j]!r} {why} and is left out", UserWarning, stacklevel=3
             )
         if len(kept) < 2:
             raise GSRError("X must have at least two columns that vary and differ")
         return kept
 
     def _search(self, X: Array, scale: Array) -> list[ImplicitLaw]:
-        """Return laws: sums of simple terms first, then those with each column as target."""
+        """Return laws from sums of simple terms and from searches with each column as target."""
         columns = column_symbols([bool((column > 0.0).all()) for column in X.T])
         found = Comparison(X, scale)
         until = None if self.max_time is None else time.perf_counter() + self.max_time
@@ -213,7 +213,7 @@ class GSRImplicit(BaseEstimator):  # type: ignore[misc]
             self.equation_ = self.equations_[-1]
             return
         warnings.warn(
-            "no law was found: the columns look independent, or depend on each other only loosely",
+            "no law was found: the columns seem to be independent or only weakly dependent",
             UserWarning,
             stacklevel=3,
         )
@@ -227,7 +227,7 @@ class GSRImplicit(BaseEstimator):  # type: ignore[misc]
 
     @property
     def level_(self) -> str:
-        """What the law leaves."""
+        """The verdict on the residuals of the chosen law."""
         check_is_fitted(self, "equations_")
         return "no law" if self.equation_ is None else self.equation_.level
 
@@ -269,12 +269,12 @@ class GSRImplicit(BaseEstimator):  # type: ignore[misc]
         )
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a readable file; `gsr.load` gives it back.
+        """Write the fitted model to a readable file; `gsr.load` restores it.
 
         Parameters
         ----------
         path : str or path
-            The file, JSON. One that exists is replaced, in one step.
+            The JSON file. An existing file is replaced atomically.
         """
         from gsr.implicit import files
 
@@ -284,7 +284,7 @@ class GSRImplicit(BaseEstimator):  # type: ignore[misc]
     # ---- using -------------------------------------------------------------------------------
 
     def residuals(self, X: Any) -> Array:
-        """Return left side less right side of the chosen law in each row."""
+        """Return the left side minus the right side of the chosen law in each row."""
         return self.law_.residuals(self._table(X))
 
     def distance(self, X: Any) -> Array:
@@ -296,20 +296,20 @@ class GSRImplicit(BaseEstimator):  # type: ignore[misc]
         return self.law_.distance(self._table(X))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return how much closer the rows are to the law than rows of independent columns.
+        """Return how much closer the rows are to the law than rows with independent columns.
 
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
             Rows.
         y : None
-            Not used.
+            Ignored.
 
         Returns
         -------
         float
-            One less the ratio of mean squared distances, the second of rows in which each column
-            is permuted by itself: 1 if the law is exact, about 0 if it says nothing.
+            One minus the ratio of the mean squared distance to that of rows in which each column
+            is permuted independently: 1 if the law is exact, about 0 if it explains nothing.
         """
         table = self._table(X)
         here, apart = (self.law_.distance(rows) for rows in (table, shuffled(table, seed=0)))

@@ -1,4 +1,4 @@
-"""Implicit laws in model files; terms are text, which the parser of formulas reads."""
+"""Implicit laws in model files; terms are stored as text for the formula parser."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from gsr.exceptions import GSRError
 from gsr.lazy import sympy
 from gsr.transformation import Array
 
-#: Steps to the nearest point of a law. A row whose last point leaves more than a part `FAR` of
-#: what was there at first has not converged; the first step stands in for it.
+#: Steps to the nearest point of a law. A row has not converged if |F| at its last point is more
+#: than `FAR` times that at the row; the point after the first step is then used.
 STEPS = 6
 FAR = 0.1
 EVALUATIONS = 40
@@ -88,22 +88,22 @@ class Form:
 
     @property
     def key(self) -> tuple[frozenset[str], bool]:
-        """What is the same for forms that differ in their constants only."""
+        """A key that is equal for forms that differ only in their constants."""
         return frozenset(map(str, self.terms)), self.open_right
 
     @property
     def complexity(self) -> int:
-        """Nodes of the expression, constants that are fitted included."""
+        """Nodes of the expression, including fitted constants."""
         return sum(map(nodes, self.terms)) + len(self.terms) - 1 + int(self.free(0).sum())
 
     @property
     def used(self) -> list[int]:
-        """The columns that the law has."""
+        """The columns that occur in the law."""
         found = set().union(*(term.free_symbols for term in self.terms))
         return [j for j, symbol in enumerate(self.columns) if symbol in found]
 
     def free(self, pivot: int) -> npt.NDArray[np.bool_]:
-        """Return which constants are fitted where one of them sets the scale of the law."""
+        """Return which constants are fitted if the constant `pivot` sets the scale of the law."""
         found = np.ones(len(self.constants), dtype=bool)
         found[pivot] = False
         found[len(self.terms)] &= self.open_right
@@ -152,7 +152,7 @@ class Form:
         return np.asarray(np.sign(self.values(X).F) * away)
 
     def slopes(self, X: Array, scale: Array) -> Array:
-        """Return the derivatives of the distances by the constants."""
+        """Return the derivatives of the distances with respect to the constants."""
         at = self.values(self.foot_points(X, scale))
         with np.errstate(all="ignore"):
             steep = np.linalg.norm(at.gradient * scale, axis=1)
@@ -160,7 +160,7 @@ class Form:
         return np.asarray(found)
 
     def fitted(self, X: Array, scale: Array) -> Form | None:
-        """Return the form of least squared distances; None if it is not defined in all rows."""
+        """Return the form with least squared distances; None if it is undefined in some row."""
         from scipy.optimize import least_squares
 
         at = self.values(X)
@@ -221,7 +221,7 @@ def _compiled(term: Any, columns: tuple[Any, ...], n_inside: int) -> _Term:
             sympy.lambdify(symbols, each, "numpy") for each in (term, *(s for _, s in slopes))
         )
     except (TypeError, ValueError, AttributeError) as error:
-        raise GSRError(f"{term} has no form in NumPy: {error}") from error
+        raise GSRError(f"{term} cannot be evaluated with NumPy: {error}") from error
     return _Term(function, tuple((j, slope) for (j, _), slope in zip(slopes, rest, strict=True)))
 
 

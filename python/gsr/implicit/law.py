@@ -1,4 +1,4 @@
-"""`ImplicitLaw`: a fitted form, how it reads, and how far it can be trusted."""
+"""`ImplicitLaw`: a fitted form with its text, its uncertainty and its verdict."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gsr.selection.rounding import known_bits, simplest
 from gsr.selection.uncertainty import Uncertainty
 from gsr.transformation import Array
 
-#: Distances, relative to what independent columns leave, that are rounding.
+#: Distances, relative to those of independent columns, that are treated as rounding errors.
 EXACT = 1e-9
 #: Half of the distances of a normal distribution are below this many standard deviations.
 HALF = 0.6745
@@ -35,7 +35,7 @@ WHOLE = 1e-11
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ImplicitLaw:
-    """A law between columns of which none is the target.
+    """A law between columns without a target.
 
     Parameters
     ----------
@@ -50,13 +50,13 @@ class ImplicitLaw:
     error : float
         Root mean square of the orthogonal distances of the training rows.
     spread : float
-        The same of rows in which each column was permuted by itself.
+        The same for rows in which each column was permuted independently.
     level : str
-        What the law leaves: ``"rounding"``, ``"noise"``, ``"above"`` or ``"unknown"``.
+        Verdict on the residuals: ``"rounding"``, ``"noise"``, ``"above"`` or ``"unknown"``.
     n_rows : int
-        Training rows.
+        Number of training rows.
     sample : array of shape (n, d)
-        Some of them.
+        Some of the training rows.
     """
 
     form: Form
@@ -83,11 +83,11 @@ class ImplicitLaw:
 
     @property
     def columns(self) -> list[str]:
-        """Names of the columns that the law has."""
+        """Names of the columns that occur in the law."""
         return [self.names[j] for j in self.form.used]
 
     def _sides(self) -> tuple[Any, Any]:
-        """Return both sides; with 0 on the right, negative terms go there."""
+        """Return both sides; negative terms are moved to the right if it is 0."""
         parts = [a * term for a, term in self._terms()]
         if self.form.open_right:
             return sympy.Add(*parts), _number(self.form.right)
@@ -128,7 +128,7 @@ class ImplicitLaw:
     # ---- using -------------------------------------------------------------------------------
 
     def residuals(self, X: Array) -> Array:
-        """Return left side less right side in each row."""
+        """Return the left side minus the right side in each row."""
         return self.form.values(self._rows(X)).F
 
     def distance(self, X: Array) -> Array:
@@ -158,8 +158,8 @@ class ImplicitLaw:
         Returns
         -------
         list of SymPy expressions
-            One for each solution that is real in some training row; empty if SymPy finds none
-            within ten seconds.
+            The solutions that are real in some training row; empty if SymPy finds none within ten
+            seconds.
         """
         if name not in self.columns:
             raise GSRError(f"the law {self} has no column {name!r}, only {', '.join(self.columns)}")
@@ -215,18 +215,18 @@ class ImplicitLaw:
 
     @cached_property
     def bits(self) -> float:
-        """Description length of the law and of what it leaves, less that without a law."""
+        """Description length of law and residuals, minus that without a law."""
         return description(self.form, self.error / self.spread, self.n_rows)
 
 
 def description(form: Form, left: float, n_rows: int) -> float:
-    """Return the bits of a form that leaves a part of the scatter of independent columns."""
+    """Return the bits of a form whose residual is `left`, relative to independent columns."""
     constants = 0.5 * (form.free(0).sum() + 1) * math.log2(n_rows)  # that of the noise included
     return float(BITS_PER_NODE * form.complexity + constants + n_rows * math.log2(max(left, EXACT)))
 
 
 def _number(value: float) -> Any:
-    """Return a number for SymPy, whole if it is but for rounding."""
+    """Return a number for SymPy; an integer if it is one up to rounding errors."""
     near = round(float(value))
     whole = near != 0 and abs(value - near) <= WHOLE * abs(near)
     return sympy.Integer(near) if whole else sympy.Float(float(value))
@@ -268,7 +268,7 @@ def fit(form: Form, names: Sequence[str], X: Array, scale: Array) -> ImplicitLaw
 
 
 def _scaled(form: Form, slopes: Array, error: float, exact: bool) -> tuple[Form, Array]:
-    """Return the form in the scale in which its numbers are shortest, and their covariance."""
+    """Return the form scaled so that its constants are shortest, and their covariance."""
     n_terms, constants = len(form.terms), form.constants
     best: tuple[float, Form, Array] | None = None
     for pivot in range(n_terms + (form.open_right and n_terms > 1)):
@@ -299,7 +299,7 @@ def _scaled(form: Form, slopes: Array, error: float, exact: bool) -> tuple[Form,
 
 
 def spread_of(distances: Array) -> float:
-    """Return the size of distances of which some may be far too large; 0 if none is known."""
+    """Return a robust estimate of the size of distances; 0 if none is finite."""
     known = np.abs(distances[np.isfinite(distances)])
     if not len(known):
         return 0.0

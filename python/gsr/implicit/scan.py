@@ -1,4 +1,4 @@
-"""Sums of terms that vary less than they would if the columns were independent."""
+"""Scan for sums of terms that vary less than they would if the columns were independent."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from gsr.transformation import Array
 
 Indices = npt.NDArray[np.intp]
 
-#: Sets of terms of one size that are all looked at; beyond that, extensions of the best ones.
+#: Up to this many sets of terms of one size, all are tried; otherwise, extensions of the best ones.
 MOST_SETS = 150_000
 BEAM = 200
-#: Sets of terms that are the same function of different columns, for each function.
+#: Most sets of terms that are the same function of different columns, for each function.
 MOST_ALIKE = 5_000
 LARGEST = 5
 CHUNK = 30_000
-#: Sums that are kept of each size.
+#: Number of sums kept for each size.
 KEPT = 8
-#: Terms in which a value lies further out, in standard deviations, are left out.
+#: Terms with a value further out, in standard deviations, are left out.
 TAIL = 8.0
-#: Part of the variance that is added: sums of terms that never vary are no laws.
+#: Ridge added to the variances, so that sums that never vary are not taken for laws.
 RIDGE = 1e-9
-#: What is left, relative to the gradients, where a sum leaves nothing but this part.
+#: Variance relative to the gradients below which a sum is exact up to the ridge.
 NOTHING = 3e-9
 BITS_PER_NODE = 4.0
 #: Pairs of exponents in products of two columns.
@@ -38,14 +38,14 @@ EXPONENTS = (
     (2, 2),
 )  # fmt: skip
 SHORT = ((1, 1), (1, -1), (-1, 1))
-#: Columns up to which products of three, all of two, and any are candidates.
+#: Most columns for which products of three, all products of two, and any products are candidates.
 FEW_COLUMNS, SOME_COLUMNS, MANY_COLUMNS = 5, 10, 20
-#: Numbers in the table of gradients; of many columns fewer rows are looked at.
+#: Most numbers in the table of gradients; with many columns, fewer rows are used.
 MOST_NUMBERS = 20_000_000
 
 
 def shuffled(X: Array, seed: int) -> Array:
-    """Return the table with each column permuted by itself."""
+    """Return the table with each column permuted independently."""
     rng = np.random.default_rng(seed)
     return np.column_stack([rng.permutation(column) for column in X.T])
 
@@ -69,7 +69,7 @@ def products(columns: Sequence[Any]) -> Iterator[Any]:
 
 
 class Moments(NamedTuple):
-    """Means of products: of the terms without their means, and of their gradients."""
+    """Means of products of the centred terms, and of their gradients."""
 
     values: Array
     gradients: Array
@@ -89,10 +89,10 @@ class Moments(NamedTuple):
 
 
 class Scan:
-    """Sums of terms whose values vary little for their gradients (Taubin's fit of curves).
+    """Sums of terms that vary little relative to their gradients (Taubin's method).
 
-    What a sum leaves is compared with what it leaves of independent columns, so that sums which
-    are small whatever the data are, and functions of one column, gain nothing.
+    The variance of a sum is compared with that on independent columns, so that sums that are small
+    for any data, and functions of a single column, are not preferred.
     """
 
     def __init__(self, columns: tuple[Any, ...], X: Array, scale: Array) -> None:
@@ -154,7 +154,7 @@ class Scan:
                 yield np.array(list(combinations(terms, size)), dtype=np.intp)
 
     def _bits(self, sets: Indices) -> Array:
-        """Return about how many bits each set takes: to be written, and what it leaves."""
+        """Return an estimate of the description length of each set and its residuals."""
         ratio = np.concatenate(
             [self._solved(sets[k : k + CHUNK])[0] for k in range(0, len(sets), CHUNK)]
         )
@@ -162,7 +162,10 @@ class Scan:
         return np.asarray(written + 0.5 * self.n_rows * np.log2(ratio))
 
     def _solved(self, sets: Indices) -> tuple[Array, Array]:
-        """Return what the best sum of each set leaves, relative to independent columns, and it."""
+        """Return the variance of the best sum of each set, relative to independent columns.
+
+        The second array has the coefficients of the sums.
+        """
         values, gradients = self.here.part(sets)
         whiten = np.linalg.inv(np.linalg.cholesky(gradients))
         sizes, vectors = np.linalg.eigh(whiten @ values @ whiten.transpose(0, 2, 1))
@@ -171,7 +174,7 @@ class Scan:
         values, gradients = (
             np.einsum("ni,nij,nj->n", sums, each, sums) for each in self.apart.part(sets)
         )
-        # Among sums that leave nothing, the shortest is wanted.
+        # Exact sums are all equal, so that the shortest one is preferred.
         exact = sizes[:, 0] <= NOTHING
         return np.where(exact, RIDGE, left * gradients / values), sums
 

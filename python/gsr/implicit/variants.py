@@ -1,4 +1,4 @@
-"""Forms of the same law: from equations g(y) = f(x), as products, and without common factors."""
+"""Forms of the same law: from laws g(y) = f(x), as products, and without common factors."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from gsr.implicit.form import Form, inner_symbol
 from gsr.lazy import sympy
 from gsr.transformation import Array
 
-#: Numbers this close to a whole one are whole.
+#: Numbers this close to an integer are treated as integers.
 WHOLE = 1e-9
-#: Exponents this close to fractions with small denominators are taken for them.
+#: Exponents this close to fractions with small denominators are replaced by them.
 NEAR = 0.04
 DENOMINATOR = 3
 
@@ -45,7 +45,7 @@ def of_equation(equation: Equation, columns: tuple[Any, ...], target: int) -> Fo
 
 
 def of_terms(columns: tuple[Any, ...], parts: Iterable[tuple[float, Any]]) -> Form:
-    """Return the form sum a t = 0 of (number, expression); numbers inside terms are constants."""
+    """Return the form sum a t = 0 from pairs (a, t); numbers inside terms become constants."""
     numbers: list[float] = []
 
     def constant(value: Any) -> Any:
@@ -69,7 +69,7 @@ def of_terms(columns: tuple[Any, ...], parts: Iterable[tuple[float, Any]]) -> Fo
 
 
 def variants(form: Form, X: Array) -> Iterator[Form]:
-    """Yield a form and others of the same law; also some that may hold as well and are shorter."""
+    """Yield a form, equivalent forms, and shorter forms that may hold as well."""
     closed = replace(form, right=0.0, open_right=False)
     for each in [form, closed] if form.open_right else [form]:
         if all(term.func == sympy.log for term in each.terms) and len(each.inside) == 0:
@@ -86,7 +86,7 @@ def variants(form: Form, X: Array) -> Iterator[Form]:
 
 
 def _without_common_factor(form: Form) -> Form:
-    """Divide a sum that is 0 by the powers of columns that all its terms have."""
+    """Divide a sum that is 0 by the powers of columns common to all terms."""
     powers = [term.as_powers_dict() for term in form.terms]
     factor = sympy.Integer(1)
     for symbol in form.columns:
@@ -118,7 +118,7 @@ def _exponentiated(form: Form, X: Array) -> Iterator[Form]:
 
 
 def _powers(form: Form, bases: Sequence[Any], exponents: Array, X: Array) -> Iterator[Form]:
-    """Yield a product of powers that is constant, with exponents that are simple, or fitted."""
+    """Yield laws that a product of powers is constant, with simple or fitted exponents."""
     plain = replace(form, inside=np.empty(0))
     for exponent in sorted(exponents[exponents != 0.0], key=abs):
         simple = [_simple(each) for each in exponents / exponent]
@@ -143,7 +143,7 @@ def _is_whole(exponents: Array) -> npt.NDArray[np.bool_]:
 
 
 def _plainness(exponents: Array) -> tuple[int, int, float]:
-    """Return how many exponents are whole and how many positive, then how large they are."""
+    """Return how many exponents are integers, how many are positive, and the largest size."""
     whole, positive = int(_is_whole(exponents).sum()), int((exponents > 0.0).sum())
     return whole, positive, float(np.abs(exponents).max())
 
@@ -165,7 +165,7 @@ def _single(form: Form, term: Any, X: Array) -> Iterator[Form]:
 
 
 def _levelled(form: Form, X: Array) -> Form:
-    """Return a sum with the right side that it has in the rows."""
+    """Return a sum with its median over the rows as the right side."""
     right = float(np.median(form.values(X).terms @ form.coefficients))
     return replace(form, right=right, open_right=True)
 
@@ -179,7 +179,7 @@ def _constant(form: Form, term: Any, X: Array) -> Iterator[Form]:
 
 
 def _simplest_power(term: Any, columns: Sequence[Any]) -> Any:
-    """Return the power of a product whose exponents are whole and mostly positive."""
+    """Return the power of a product that has integer, mostly positive exponents."""
     powers = term.as_powers_dict()
     exponents = list(powers.values())
     if not all(each.is_Rational for each in exponents) or not powers.keys() <= set(columns):

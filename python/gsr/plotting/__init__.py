@@ -427,7 +427,7 @@ def convergence(ax: Axes, history: Sequence[Progress], exact: bool, name: str) -
     drawing.log_axis(ax, heights, floor)
     drawing.number_axis(ax.xaxis)
     ax.set_xlim(0.0, 1.06 * max(seconds) or 1.0)
-    told = f"{history[-1].evaluations:,} candidates in {number(seconds[-1])} s"
+    told = f"{history[-1].evaluations:,} evaluations in {number(seconds[-1])} s"
     write(ax, 0.97, 0.96, told, ha="right", va="top")
 
 

@@ -55,8 +55,8 @@ def features(entry: FrontEntry, rows: Rows) -> list[int]:
 def dependence(ax: Axes, entry: FrontEntry, rows: Rows, feature: int) -> None:
     """Draw the rows and the law against one feature.
 
-    Of several features the others are averaged over, and each measurement is moved by what they
-    do: it stands as far from the curve as from the law.
+    With several features, the others are averaged over, and each measurement is shifted so that its
+    distance to the curve is its residual.
     """
     law = entry.equation
     name, target = plain(law.feature_names[feature]), plain(law.target_name)
@@ -75,7 +75,7 @@ def dependence(ax: Axes, entry: FrontEntry, rows: Rows, feature: int) -> None:
         curve = _average(entry, rows, feature, places)
         there = np.interp(rows.X[:, feature], places, curve)
         measured = rows.y - rows.prediction + there
-        ax.set_ylabel(f"{target}, the others at their average")
+        ax.set_ylabel(f"{target}, averaged over the other features")
     ax.plot(places, curve, color=PICK, linewidth=1.8, zorder=3)
     ax.plot(rows.X[:, feature], measured, "o", zorder=4, **dots(len(measured)))
     _finish(ax, rows, rows.X[:, feature], measured, curve)

@@ -36,7 +36,7 @@ def plot(model: Any, trajectories: Sequence[Any], kind: str) -> Any:
 
 
 def drawings(model: Any, trajectories: Sequence[Any]) -> dict[str, Callable[[Any], None]]:
-    """Return what draws the series of each state, and the phase portrait under ``"phase"``."""
+    """Return functions that draw the series of each state, and the phase portrait (``"phase"``)."""
     simulated = [_simulated(model, each) for each in trajectories]
     names = list(model.models_)
     found: dict[str, Callable[[Any], None]] = {
@@ -79,7 +79,7 @@ def series(
 def phase(
     ax: Axes, model: Any, measured: Sequence[Any], simulated: Sequence[tuple[Array, Array]]
 ) -> None:
-    """Draw the second state against the first; of a single state what its law gives."""
+    """Draw the second state against the first, or the derivative of a single state against it."""
     names = list(model.feature_names_)[: model.order * len(model.models_)]
     if len(names) == 1:
         names.append(next(iter(model.models_.values())).equation_.target_name)
@@ -105,7 +105,7 @@ def _with_derivative(model: Any, times: Array, states: Array, trajectory: Any) -
 
 
 def _limit(set_limits: Callable[..., Any], columns: Sequence[Array]) -> None:
-    """Keep to the range of the measurements, so that a simulation that runs away hides nothing."""
+    """Limit the axes to the range of the measurements, in case a simulation diverges."""
     low = min(float(each.min()) for each in columns)
     high = max(float(each.max()) for each in columns)
     margin = 0.15 * (high - low) or 1.0

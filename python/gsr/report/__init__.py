@@ -89,7 +89,7 @@ def _title(found: Source) -> str:
 
 
 def motion_table(model: Any) -> list[tuple[str, float | None, float | None]]:
-    """Return for each state the noise, and what simulations leave."""
+    """Return the noise and the simulation error of each state."""
     known = model.noise_, model.simulation_error_
     return [(name, *(each.get(name) for each in known)) for name in model.models_]
 
@@ -152,7 +152,7 @@ def _search(source: Source) -> dict[str, str]:
     if isinstance(seconds, int | float):
         facts["time"] = f"{seconds:.3g} s"
     for key, attribute, name in (
-        ("evaluations", "n_evaluations_", "candidates tried"),
+        ("evaluations", "n_evaluations_", "evaluations"),
         ("generations", "n_generations_", "generations"),
     ):
         count = found.get(key, getattr(model, attribute, None))

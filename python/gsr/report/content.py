@@ -155,10 +155,10 @@ def read(run: str | PathLike[str]) -> Source:
     """Return what is in a run folder; what is missing is told, not raised."""
     folder = Path(fspath(run))
     if not folder.is_dir():
-        raise GSRError(f"{folder} is no run folder: there is no such folder")
+        raise GSRError(f"{folder} is not a run folder: there is no such folder")
     names = ("model.json", "result.json", "sample.csv", "history.csv", "config.toml")
     if not any((folder / name).is_file() for name in names):
-        raise GSRError(f"{folder} is no run folder: it has none of {', '.join(names)}")
+        raise GSRError(f"{folder} is not a run folder: it has none of {', '.join(names)}")
     missing: list[str] = []
     result = _result(folder / "result.json", missing)
     model = _loaded(folder / "model.json", missing)
@@ -313,7 +313,7 @@ def solved(equation: Equation, form: Any) -> dict[str, Any]:
 
 
 def reading(laws: Any) -> dict[str, Any]:
-    """Return the laws of a front that a person reads, and the others."""
+    """Return the laws of the short front, and the others."""
     shown = laws.short()
     return {"shown": shown, "rest": [row for row in laws if row not in shown]}
 
@@ -380,8 +380,8 @@ class Picture(NamedTuple):
 
 #: What is seen in the pictures of a target, which has the place of ``{}``.
 CAPTIONS = {
-    "law": "The law and the measurements of {}, with the interval that holds 95 % of new ones. Of "
-    "several features the others are averaged over, and the measurements moved by what they do.",
+    "law": "The law and the measurements of {}, with the interval for 95 % of new measurements. "
+    "With several features, the others are averaged over, and measurements adjusted accordingly.",
     "front": "Each point is a law: its error in {} against its complexity. The chosen one is "
     "orange.",
     "fit": "What the law predicts for {} against what was measured; on the line they agree.",
@@ -420,9 +420,9 @@ def motion_pictures(source: Source) -> list[Picture]:
         return []
     found = []
     for k, (name, draw) in enumerate(motion.drawings(source.motion, source.trajectories).items()):
-        told = f"Points are measurements of {name}, the line is simulated from the first of them."
+        told = f"Points are measurements of {name}; the line is simulated from the first of them."
         if name == "phase":
-            told = "The phase portrait: measured states are points, simulated ones the line."
+            told = "The phase portrait: points are measured states, the line is simulated."
         found.append(Picture(svg(draw, f"m{k}", told), told))
     return found
 

@@ -33,7 +33,7 @@ Found = TypeVar("Found")
 KeyPath = tuple[str, ...]
 Values = dict[str, dict[str, Any]]
 
-#: Limits: characters of a file, and parts of a key.
+#: Limits of the characters of a file and of the parts of a key.
 LONGEST, DEEPEST = 1_000_000, 100
 _DEEP_KEY = re.compile(rf"""(?<![\w"'-])(?:[\w"'-]+[ \t]*\.[ \t]*){{{DEEPEST}}}""")
 _WORD = re.compile(r"(?:[^\W\d]|[./~])[\w ./:%+~-]*")
@@ -296,9 +296,9 @@ def parse(
 
 
 def _loaded(text: str) -> dict[str, Any]:
-    """Return the content of TOML text within limits; `ValueError` if there is none."""
+    """Return the content of TOML text; `ValueError` if it is invalid or exceeds the limits."""
     if len(text) > LONGEST:
-        raise ValueError(f"a configuration has at most {LONGEST:,} characters")
+        raise ValueError(f"a configuration may have at most {LONGEST:,} characters")
     if deep := _DEEP_KEY.search(text):
         line = text.count("\n", 0, deep.start()) + 1
         raise ValueError(f"line {line}: a key has more than {DEEPEST} parts")

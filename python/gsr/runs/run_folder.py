@@ -48,7 +48,7 @@ FILES = ("equations.csv", "model.json", CONFIG, "history.csv", "sample.csv", LAS
 MARK = "# repeats the run: "
 #: Written while islands search.
 STATUS, FOLDERS = "status.json", ("checkpoints", "metrics")
-#: Folders in which results are written first, and in which they wait for their places.
+#: Folders in which results are written first, and from which they are moved to the run folder.
 DRAFTS, RESULTS = ".gsr-draft.", ".gsr-results"
 _DRAFT = re.compile(rf"{re.escape(DRAFTS)}[0-9a-f]{{12}}")
 #: Bytes that must fit into the folder before a search starts.
@@ -77,7 +77,7 @@ def saved_config(folder: PathLike) -> Path:
 
 def _is_ours(path: Path) -> bool:
     """Whether a configuration was written by a run."""
-    if not path.is_file():  # a pipe would be waited for
+    if not path.is_file():  # reading a pipe would block
         return False
     try:
         with path.open("rb") as stream:
@@ -208,7 +208,7 @@ def _new_draft(folder: Path) -> Path:
 
 
 def settle(folder: PathLike) -> None:
-    """Move results that wait to their places; several processes may do so at a time."""
+    """Move complete results to the run folder; several processes may do so at the same time."""
     path = Path(folder)
     waiting = path / RESULTS
     if waiting.is_symlink() or not (waiting / LAST).is_file():
@@ -280,12 +280,12 @@ def rescue(outcome: Outcome) -> Path:
 
 
 def has_result(folder: PathLike) -> bool:
-    """Whether a folder has a result; one that waits is moved to its place first."""
+    """Whether a folder has a result; a complete one that was not moved yet is moved first."""
     try:
         settle(folder)
     except OSError as error:
-        waiting = f"the results of the last run wait in {Path(folder) / RESULTS}"
-        raise GSRError(f"{waiting} and cannot be moved to their places: {error}") from error
+        waiting = f"the results of the last run are in {Path(folder) / RESULTS}"
+        raise GSRError(f"{waiting} and cannot be moved to the run folder: {error}") from error
     return os.path.lexists(Path(folder) / LAST)
 
 
@@ -294,7 +294,7 @@ def read(folder: PathLike) -> dict[str, Any]:
     path = Path(folder)
     if not has_result(path):
         reason = "there is no result.json in it" if path.is_dir() else "there is no such folder"
-        raise GSRError(f"{path} is no run folder: {reason}")
+        raise GSRError(f"{path} is not a run folder: {reason}")
     try:
         found = json.loads(files.read_whole(path / "result.json"))
     except (ValueError, RecursionError) as error:
@@ -314,11 +314,11 @@ def load_model(path: PathLike) -> Any:
     place = Path(path)
     if place.is_dir():
         if not (has_result(place) and (place / "model.json").exists()):
-            read(place)  # raises an error if it is no run folder
+            read(place)  # raises an error if it is not a run folder
         place = place / "model.json"
     model = saving.load(place)
     if not (hasattr(model, "front_") or hasattr(model, "models_")):
-        raise GSRError(f"{place} holds no law of a GSRRegressor: use gsr.load in Python")
+        raise GSRError(f"{place} has no law of a GSRRegressor; use gsr.load in Python")
     return model
 
 

@@ -193,7 +193,7 @@ def _labels(
     delimiter: str | None,
     sheet: str | None,
 ) -> tuple[str, ...]:
-    """Return the text of a column in the rows of a table; numbers in files that are no text."""
+    """Return the text of a column in the rows of a table; other files than text have numbers."""
     names, rows = cells(source, table, header, delimiter)
     if names is not table.names:
         place = find(column, names, source.name)
