@@ -101,7 +101,7 @@ def test_whole_numbers_without_a_law_get_no_exact_one(n, d):
     rng = np.random.default_rng(n + d)
     X, y = rng.integers(1, 6, (n, d)), rng.integers(0, 5, n)
     model = regressor(max_time=None, max_generations=150).fit(X, y)
-    assert model.status_ == "max_generations"
+    assert model.status_ in ("max_generations", "settled")
     assert model.level_ != "rounding"
 
 

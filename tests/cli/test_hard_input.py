@@ -370,7 +370,7 @@ def test_a_disk_that_fills_during_the_search(
 def test_nothing_can_be_written_anywhere(
     data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: Any) -> None:
+    def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(files, "write_whole", full)
