@@ -10,6 +10,7 @@ from scipy.integrate import solve_ivp
 import gsr
 from gsr import GSRImplicit, GSRRegressor
 from gsr.exceptions import GSRError
+from gsr.implicit.form import _compiled, column_symbols
 from gsr.wording import LEVELS
 
 #: Searches end by counted work.
@@ -226,6 +227,16 @@ def test_a_law_is_solved_for_each_column(rng):
     assert law.solve("T")[0].subs({p: 8.314, V: 2, n: 1}) == pytest.approx(2.0)
     with pytest.raises(GSRError, match="no column 'y'"):
         law.solve("y")
+
+
+def test_signs_are_constant_in_derivatives():
+    (x,) = column_symbols([False])
+    for term in (sympy.sign(1 / x) * sympy.sqrt(sympy.Abs(x)), sympy.Abs(1 + 1 / x)):
+        compiled, at = _compiled(term, (x,), 0), np.array([[-2.0], [-0.3], [1.5]])
+        step = 1e-6
+        low, high = (compiled.value(at + h, np.empty(0)) for h in (-step, step))
+        ((_, slope),) = compiled.slopes(at, np.empty(0))
+        np.testing.assert_allclose(slope, (high - low) / (2 * step), rtol=1e-6)
 
 
 def test_only_real_solutions_are_given(rng):

@@ -215,7 +215,7 @@ class _Term(NamedTuple):
 def _compiled(term: Any, columns: tuple[Any, ...], n_inside: int) -> _Term:
     symbols = [*columns, *map(inner_symbol, range(n_inside))]
     used = [(j, symbol) for j, symbol in enumerate(symbols) if symbol in term.free_symbols]
-    slopes = [(j, term.diff(symbol).replace(sympy.DiracDelta, _zero)) for j, symbol in used]
+    slopes = [(j, _slope(term, symbol)) for j, symbol in used]
     try:
         function, *rest = (
             sympy.lambdify(symbols, each, "numpy") for each in (term, *(s for _, s in slopes))
@@ -223,6 +223,13 @@ def _compiled(term: Any, columns: tuple[Any, ...], n_inside: int) -> _Term:
     except (TypeError, ValueError, AttributeError) as error:
         raise GSRError(f"{term} cannot be evaluated with NumPy: {error}") from error
     return _Term(function, tuple((j, slope) for (j, _), slope in zip(slopes, rest, strict=True)))
+
+
+def _slope(term: Any, symbol: Any) -> Any:
+    """Return a derivative in which signs are constant; SymPy leaves that of sign(1/x) as it is."""
+    found = term.diff(symbol).replace(sympy.DiracDelta, _zero)
+    of_signs = [each for each in found.atoms(sympy.Derivative) if isinstance(each.expr, sympy.sign)]
+    return found.subs(dict.fromkeys(of_signs, 0))
 
 
 def _zero(*_: Any) -> Any:
