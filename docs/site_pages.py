@@ -1,6 +1,6 @@
 """Pages of the documentation site that are made from the source, when MkDocs builds it.
 
-The reference of the public API is one entry for each name of `gsr.__all__`, that of the command
+The reference is that of the installed package: the public API has one entry for each name of `gsr.__all__`, that of the command
 line what `--help` prints; files outside `docs` that pages link to become pages as well.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -82,7 +81,6 @@ def _is_on_site(target: str, page_folder: str) -> bool:
 
 def python_page() -> str:
     """Return the reference of the public API."""
-    sys.path.insert(0, str(ROOT / "python"))
     import gsr
 
     lines = ["# Python", "", "Everything public is imported from `gsr`.", ""]
@@ -98,7 +96,6 @@ def python_page() -> str:
 
 def command_page() -> str:
     """Return what `--help` prints of each command."""
-    sys.path.insert(0, str(ROOT / "python"))
     from gsr.cli import program, terminal
 
     parts = ["# Command line\n", "See also the [guide](../howto/command-line.md).\n"]

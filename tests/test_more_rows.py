@@ -45,7 +45,8 @@ def test_noise_makes_the_search_look_at_more_rows():
     assert n_rows(session) == MORE_ROWS
     assert session.problem.everything is not None
     assert session.problem.blueprint.settings["scan_factor"] > 1.0
-    assert session.work_before[1] + session.evolution.evaluations <= 4000 + 100
+    # Evaluations of a search inside the search are counted when it has ended.
+    assert session.work_before[1] + session.evolution.evaluations <= 4000 + 1000
 
 
 def test_a_table_that_is_a_little_larger_is_used_whole():

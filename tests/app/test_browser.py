@@ -216,7 +216,7 @@ def test_a_bad_file_is_refused_in_plain_words(page: Any, address: str, tmp_path:
 
 def test_what_is_wrong_with_a_question_is_said(page: Any, address: str) -> None:
     paste(page, address, data())
-    page.get_by_text("Units").click()
+    page.get_by_text("Units", exact=True).click()
     page.get_by_role("textbox", name="z", exact=True).fill("kg")
     search(page)
     alert = page.get_by_role("alert").filter(has_text="needs a unit")

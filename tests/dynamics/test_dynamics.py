@@ -39,7 +39,9 @@ def test_exact_equations_of_a_clean_series():
     t = np.linspace(0, 8, 120)
     x = solved(oscillator, [1.0, 0.5], t)
     model = dynamics(refine=False).fit(x, t)
-    assert model.equations() == ["x0' = x1", "x1' = -2.5 x0 - 0.3 x1"]
+    first, second = model.equations()
+    assert first == "x0' = x1"
+    assert second in ("x1' = -2.5 x0 - 0.3 x1", "x1' = -0.3 x1 - 2.5 x0")
     other = np.random.default_rng(0).uniform(-2, 2, (50, 2))
     assert_same_motion(model, oscillator, other, 1e-5)
     simulated = model.simulate([-1.0, 2.0], t)

@@ -175,7 +175,8 @@ def test_max_evals_counts_all_islands(deterministic: bool) -> None:
 
 def test_lock_step_does_not_go_far_beyond_max_evals() -> None:
     _, state = uncut()
-    assert MAX_EVALS <= state.evaluations < 1.2 * MAX_EVALS
+    # Evaluations of a search inside the search are counted when it has ended.
+    assert MAX_EVALS <= state.evaluations < 2 * MAX_EVALS
 
 
 def test_generations_of_all_must_end() -> None:

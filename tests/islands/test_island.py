@@ -201,12 +201,13 @@ def test_knowledge_is_taken_only_if_asked_for() -> None:
 
 def test_laws_travel_with_the_migrants() -> None:
     of = posed("default")
-    ahead, behind = evolved(of, 4000, 1, 2), evolved(of, 300, 0, 2)
+    ahead, behind = evolved(of, 4000, 0, 2), evolved(of, 300, 1, 2)
     assert ahead.best_rmse < behind.best_rmse
     assert behind.accept(ahead.emigrants(0, BEST, 0), Replacement.fair, 0) == 0
     assert behind.best_rmse == ahead.best_rmse
-    sent = {(law.complexity, law.rmse) for law in ahead.front()}
-    assert {(law.complexity, law.rmse) for law in behind.front()} <= sent
+    kept = [(law.complexity, law.rmse) for law in behind.front()]
+    for sent in ahead.front():
+        assert any(nodes <= sent.complexity and error <= sent.rmse for nodes, error in kept)
 
 
 def test_an_island_keeps_only_laws_that_it_may_have() -> None:

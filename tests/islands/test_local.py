@@ -49,7 +49,7 @@ def test_an_exact_law_is_found() -> None:
 
 
 def test_seeds_and_islands_matter() -> None:
-    limits = {"max_time": None, "max_evals": 1500}
+    limits = {"max_time": None, "max_evals": 300}
     found = [
         laws(model(**limits, **more).fit(X, Y))
         for more in ({}, {"random_state": 1}, {"islands": 3})
