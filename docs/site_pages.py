@@ -1,7 +1,8 @@
 """Pages of the documentation site that are made from the source, when MkDocs builds it.
 
-The reference is that of the installed package: the public API has one entry for each name of `gsr.__all__`, that of the command
-line what `--help` prints; files outside `docs` that pages link to become pages as well.
+The reference is made from the installed package: the public API has one entry for each name of
+`gsr.__all__`, and the command line what `--help` prints. Files outside `docs` that pages link to
+become pages as well.
 """
 
 from __future__ import annotations
