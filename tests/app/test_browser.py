@@ -218,6 +218,7 @@ def test_what_is_wrong_with_a_question_is_said(page: Any, address: str) -> None:
     paste(page, address, data())
     page.get_by_text("Units", exact=True).click()
     page.get_by_role("textbox", name="z", exact=True).fill("kg")
+    page.wait_for_timeout(1000)  # the units slide open and move the button
     search(page)
     alert = page.get_by_role("alert").filter(has_text="needs a unit")
     expect(alert).to_contain_text("units has none for 'x', 'y'", timeout=LATER)
