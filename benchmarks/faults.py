@@ -99,7 +99,7 @@ class Scene:
         )
 
     def check_run(self) -> None:
-        """Raise unless all files of the folder ``run`` are of one run."""
+        """Raise an error if the files of the folder ``run`` come from different runs."""
         folder = self.folder / "run"
         found = run_folder.read(folder)
         model = run_folder.load_model(folder)
